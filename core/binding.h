@@ -3,9 +3,10 @@
 #define ALINEO_CORE_BINDING_H
 
 /**
- * A binding: an opened instance of a plugin, ready to be called. Bindings are made by the loader from a
- * config (by name) or from a table that the host program passed in. Tables have been checked: mandatory
- * functions are there, groups are whole. Whether an optional function is there is asked by AL_HAS alone.
+ * A binding: an opened instance of a plugin, ready to be called. Bindings are made by the loader
+ * from a config (by name) or from a table that the host program passed in. Tables have been
+ * checked: mandatory functions are there, groups are whole. Whether an optional function is there
+ * is asked by AL_HAS alone.
  */
 
 #include <alineo/client.h>
@@ -16,7 +17,7 @@
 
 #include "core/fail.h"
 
-#define AL_HAS(table, function)                                                                   \
+#define AL_HAS(table, function)                                                                    \
     ((table)->size >= offsetof(__typeof__(*(table)), function) + sizeof((table)->function) &&      \
      (table)->function != NULL)
 
@@ -25,8 +26,8 @@ typedef struct al_log {
     alineo_log_fn *function; /* NULL = none */
     void *user;
 } al_log;
-void al_log_line(const al_log *log, alineo_log_level level, const char *plugin, const char *format, ...)
-    ALINEO_PRINTF(4, 5);
+void al_log_line(const al_log *log, alineo_log_level level, const char *plugin, const char *format,
+                 ...) ALINEO_PRINTF(4, 5);
 
 typedef struct al_provider_binding {
     const char *id;     /* what the ledger records */
@@ -56,12 +57,12 @@ typedef struct al_broker_binding {
 } al_broker_binding;
 
 /**
- * Open by the config's ids, or `own` when it is not NULL. The binding is on the heap; close ends the instance
- * and frees it (NULL is fine). `forget` frees the memory without calling the plugin (in a forked child).
- * Any thread. May block as the plugin's open does.
+ * Open by the config's ids, or `own` when it is not NULL. The binding is on the heap; close ends
+ * the instance and frees it (NULL is fine). `forget` frees the memory without calling the plugin
+ * (in a forked child). Any thread. May block as the plugin's open does.
  */
-alineo_code al_provider_open(const alineo_config *config, const alineo_own_provider *own, al_log log,
-                             al_provider_binding **out, alineo_error **err);
+alineo_code al_provider_open(const alineo_config *config, const alineo_own_provider *own,
+                             al_log log, al_provider_binding **out, alineo_error **err);
 void al_provider_close(al_provider_binding *binding);
 alineo_code al_storage_open(const alineo_config *config, const alineo_own_storage *own, al_log log,
                             al_storage_binding **out, alineo_error **err);

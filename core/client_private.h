@@ -2,7 +2,8 @@
 #ifndef ALINEO_CORE_CLIENT_PRIVATE_H
 #define ALINEO_CORE_CLIENT_PRIVATE_H
 
-/** The insides of a client, for client*.c, sandbox*.c, exec*.c, file*.c, session*.c and reconcile.c. */
+/** The insides of a client, for client*.c, sandbox*.c, exec*.c, file*.c, session*.c and
+ * reconcile.c. */
 
 #include <alineo/client.h>
 #include <alineo/sandbox.h>
@@ -23,8 +24,8 @@ typedef struct al_hooks {
 } al_hooks;
 
 struct alineo_client {
-    atomic_int refs;    /* the caller's hold, and one a sandbox or reader */
-    pid_t pid;          /* that opened it: it does not cross fork() */
+    atomic_int refs; /* the caller's hold, and one a sandbox or reader */
+    pid_t pid;       /* that opened it: it does not cross fork() */
     al_log log;
     al_hooks hooks;
     alineo_config *config; /* its own copy or reference */
@@ -34,8 +35,9 @@ struct alineo_client {
     al_capabilities *capabilities;
     al_journal *journal;
     char ledger_id[33];
-    struct al_slots *slots;       /* maxConcurrency; see slots.h */
-    struct al_sandbox_table *open; /* sandboxes that have a handle here, by id; see sandbox_private.h */
+    struct al_slots *slots; /* maxConcurrency; see slots.h */
+    struct al_sandbox_table
+        *open; /* sandboxes that have a handle here, by id; see sandbox_private.h */
 };
 
 /** The one check at the door of every public function: CLIENT_FORKED in a forked child. */

@@ -3,9 +3,9 @@
 #define ALINEO_ALINEO_H
 
 /**
- * alineo: run commands in sandboxes whose provider is chosen by a config, with every event in a durable
- * ledger. This header brings in all that a host program needs. Writers of plugins include provider.h,
- * storage.h or credentials.h alone.
+ * alineo: run commands in sandboxes whose provider is chosen by a config, with every event in a
+ * durable ledger. This header brings in all that a host program needs. Writers of plugins include
+ * provider.h, storage.h or credentials.h alone.
  */
 
 #include <alineo/base.h>

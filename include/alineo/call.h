@@ -3,10 +3,10 @@
 #define ALINEO_CALL_H
 
 /**
- * A call: the deadline, the cancel switch and the progress reports of calls that may block longer than
- * a local file operation. Pass one in the `call` field of a function's options; NULL there means no
- * deadline, no cancelling. One call object may serve several calls, one after another or at once: the
- * deadline is total, counted from alineo_call_new().
+ * A call: the deadline, the cancel switch and the progress reports of calls that may block longer
+ * than a local file operation. Pass one in the `call` field of a function's options; NULL there
+ * means no deadline, no cancelling. One call object may serve several calls, one after another or
+ * at once: the deadline is total, counted from alineo_call_new().
  *
  * What a cancelled or late call had begun is undone: a create leaves nothing, what arrives late is
  * destroyed. The call answers ALINEO_CANCELLED or ALINEO_TIMEOUT.
@@ -22,10 +22,10 @@ extern "C" {
 typedef struct alineo_call alineo_call;
 
 /**
- * Tells how far a call is. `stage` is a short word ("slot", "probe", "create", "pull", ...), `done` of
- * `total` in the stage's own unit (total 0: unknown), `text` a sentence for people or NULL. Runs on the
- * thread that makes the call, or on one of the plugin's; must not block and must not call back into
- * the library with the same client.
+ * Tells how far a call is. `stage` is a short word ("slot", "probe", "create", "pull", ...), `done`
+ * of `total` in the stage's own unit (total 0: unknown), `text` a sentence for people or NULL. Runs
+ * on the thread that makes the call, or on one of the plugin's; must not block and must not call
+ * back into the library with the same client.
  */
 typedef void alineo_progress_fn(void *user, const char *stage, uint64_t done, uint64_t total,
                                 const char *text);
@@ -36,10 +36,12 @@ typedef struct alineo_call_options {
     alineo_progress_fn *progress;
     void *progress_user;
 } alineo_call_options;
-#define ALINEO_CALL_OPTIONS_INIT {sizeof(alineo_call_options), 0, NULL, NULL}
+#define ALINEO_CALL_OPTIONS_INIT                                                                   \
+    { sizeof(alineo_call_options), 0, NULL, NULL }
 ALINEO_API void alineo_call_options_init(alineo_call_options *options);
 
-/** `options` may be NULL. Fails with INVALID_ARGUMENT (negative timeout), IO (no descriptor), NO_MEMORY. */
+/** `options` may be NULL. Fails with INVALID_ARGUMENT (negative timeout), IO (no descriptor),
+ * NO_MEMORY. */
 ALINEO_API alineo_code alineo_call_new(const alineo_call_options *options, alineo_call **out,
                                        alineo_error **err);
 

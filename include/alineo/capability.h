@@ -3,13 +3,13 @@
 #define ALINEO_CAPABILITY_H
 
 /**
- * What a provider can do. A capability is a name and a value: "yes", "no", "unverified" (set up to, not
- * proven), "fallback" (the core does it with other means of the provider), or a word of the
- * capability's own. A provider's descriptor says what it can at best; a probe, made on first need, can
- * only lower that to what holds on this host and config, with a reason and a remedy.
+ * What a provider can do. A capability is a name and a value: "yes", "no", "unverified" (set up to,
+ * not proven), "fallback" (the core does it with other means of the provider), or a word of the
+ * capability's own. A provider's descriptor says what it can at best; a probe, made on first need,
+ * can only lower that to what holds on this host and config, with a reason and a remedy.
  *
- * A call's options decide what it needs; what is missing is refused with CAPABILITY_UNSUPPORTED before
- * anything exists. Names that begin with "x-" are a provider's own.
+ * A call's options decide what it needs; what is missing is refused with CAPABILITY_UNSUPPORTED
+ * before anything exists. Names that begin with "x-" are a provider's own.
  */
 
 #include <alineo/base.h>
@@ -53,7 +53,8 @@ extern "C" {
 #define ALINEO_CAP_NETWORK_NONE "network.none"
 #define ALINEO_CAP_NETWORK_OUTBOUND "network.outbound"
 #define ALINEO_CAP_NETWORK_HOST "network.host"
-#define ALINEO_CAP_ISOLATION "isolation" /* process, namespace, container, userkernel, vm, remote */
+#define ALINEO_CAP_ISOLATION "isolation" /* process, namespace, container, userkernel, vm, remote  \
+                                          */
 
 /** One capability as it holds here. Strings are valid during the call that hands it out. */
 typedef struct alineo_capability {
@@ -63,7 +64,8 @@ typedef struct alineo_capability {
     const char *detail; /* why it has this value; NULL where nothing is to be said */
     const char *remedy; /* what to do about a "no"; NULL where there is nothing */
 } alineo_capability;
-#define ALINEO_CAPABILITY_INIT {sizeof(alineo_capability), NULL, NULL, NULL, NULL}
+#define ALINEO_CAPABILITY_INIT                                                                     \
+    { sizeof(alineo_capability), NULL, NULL, NULL, NULL }
 
 /** Called once a capability. A non-zero return ends the listing. */
 typedef int32_t alineo_capability_fn(void *user, const alineo_capability *capability);

@@ -3,9 +3,9 @@
 #define ALINEO_CLIENT_H
 
 /**
- * The client: one provider, one storage adapter, at most one broker, opened by name from a config. It may
- * be used from many threads. It does not cross fork(): in the child every call answers CLIENT_FORKED, and
- * alineo_client_free only frees memory.
+ * The client: one provider, one storage adapter, at most one broker, opened by name from a config.
+ * It may be used from many threads. It does not cross fork(): in the child every call answers
+ * CLIENT_FORKED, and alineo_client_free only frees memory.
  */
 
 #include <alineo/base.h>
@@ -24,16 +24,20 @@ extern "C" {
 
 typedef struct alineo_client alineo_client;
 
-/** Gets a log line; any thread; must not call back into the library. `plugin` is "" for the core. */
-typedef void alineo_log_fn(void *user, alineo_log_level level, const char *plugin, const char *message);
+/** Gets a log line; any thread; must not call back into the library. `plugin` is "" for the core.
+ */
+typedef void alineo_log_fn(void *user, alineo_log_level level, const char *plugin,
+                           const char *message);
 
-/** A plugin of the host program's own, in place of one loaded by name. All of it must outlive the client. */
+/** A plugin of the host program's own, in place of one loaded by name. All of it must outlive the
+ * client. */
 typedef struct alineo_own_provider {
     size_t size;
     const char *id; /* what the ledger records */
     const alineo_provider_descriptor *descriptor;
     const alineo_provider_table *table;
-    void *self_arg; /* what *self holds when open() is called; open() may keep it or put its own there */
+    void *self_arg; /* what *self holds when open() is called; open() may keep it or put its own
+                       there */
 } alineo_own_provider;
 typedef struct alineo_own_storage {
     size_t size;
@@ -59,14 +63,15 @@ typedef struct alineo_client_options {
     const alineo_own_storage *storage;
     const alineo_own_broker *broker;
 } alineo_client_options;
-#define ALINEO_CLIENT_OPTIONS_INIT {sizeof(alineo_client_options), NULL, NULL, NULL, NULL, NULL, NULL}
+#define ALINEO_CLIENT_OPTIONS_INIT                                                                 \
+    { sizeof(alineo_client_options), NULL, NULL, NULL, NULL, NULL, NULL }
 ALINEO_API void alineo_client_options_init(alineo_client_options *options);
 
 /**
- * Loads the plugins, opens storage and provider. `config` may be NULL (as alineo_config_load(NULL)) and may
- * be freed after; `options` may be NULL. Blocks as storage opens. CONFIG_*, PLUGIN_*, STORAGE_*,
- * INVALID_ARGUMENT (unknown id: the message lists the known ones), CAPABILITY_UNSUPPORTED (`require` of the
- * config).
+ * Loads the plugins, opens storage and provider. `config` may be NULL (as alineo_config_load(NULL))
+ * and may be freed after; `options` may be NULL. Blocks as storage opens. CONFIG_*, PLUGIN_*,
+ * STORAGE_*, INVALID_ARGUMENT (unknown id: the message lists the known ones),
+ * CAPABILITY_UNSUPPORTED (`require` of the config).
  */
 ALINEO_API alineo_code alineo_client_open(const alineo_config *config,
                                           const alineo_client_options *options, alineo_client **out,
@@ -76,8 +81,8 @@ ALINEO_API alineo_code alineo_client_open(const alineo_config *config,
 ALINEO_API alineo_code alineo_client_flush(alineo_client *client, int64_t timeout_ms,
                                            alineo_error **err);
 
-/** Flushes (at most ledger.patienceMs) and drops the hold; sandboxes go on running. The client ends with
- * the last handle that holds it. Takes NULL. */
+/** Flushes (at most ledger.patienceMs) and drops the hold; sandboxes go on running. The client ends
+ * with the last handle that holds it. Takes NULL. */
 ALINEO_API void alineo_client_free(alineo_client *client);
 
 /** Ids of what it was opened with; live as long as the client. */
@@ -92,11 +97,12 @@ typedef struct alineo_capabilities_options {
     alineo_choice probe;      /* no: only what the descriptor says; default yes */
     alineo_call *call;
 } alineo_capabilities_options;
-#define ALINEO_CAPABILITIES_OPTIONS_INIT \
-    {sizeof(alineo_capabilities_options), NULL, ALINEO_DEFAULT, NULL}
+#define ALINEO_CAPABILITIES_OPTIONS_INIT                                                           \
+    { sizeof(alineo_capabilities_options), NULL, ALINEO_DEFAULT, NULL }
 ALINEO_API void alineo_capabilities_options_init(alineo_capabilities_options *options);
 
-/** What the provider can do here, one call of found each. A probe may block up to 5 s the first time. */
+/** What the provider can do here, one call of found each. A probe may block up to 5 s the first
+ * time. */
 ALINEO_API alineo_code alineo_client_capabilities(alineo_client *client,
                                                   const alineo_capabilities_options *options,
                                                   alineo_capability_fn *found, void *user,

@@ -21,7 +21,7 @@ typedef int32_t alineo_class;
 #define ALINEO_CLASS_COMMAND ((alineo_class)1)         /* the command ran and did not succeed */
 #define ALINEO_CLASS_SANDBOX ((alineo_class)2)         /* the sandbox, or something in it */
 #define ALINEO_CLASS_EXEC_CONNECTION ((alineo_class)3) /* the link to a running command */
-#define ALINEO_CLASS_CLIENT ((alineo_class)4)          /* the client: input, config, storage, provider */
+#define ALINEO_CLASS_CLIENT ((alineo_class)4) /* the client: input, config, storage, provider */
 
 /* clang-format off */
 #define ALINEO_CODES(X)                                  \

@@ -3,9 +3,9 @@
 #define ALINEO_ERROR_H
 
 /**
- * An error: a code, what was tried and what came back, and what to do about it. It is made where the
- * failure happens; each caller on the way adds its context in front of the message and keeps the code.
- * No error ever holds a secret.
+ * An error: a code, what was tried and what came back, and what to do about it. It is made where
+ * the failure happens; each caller on the way adds its context in front of the message and keeps
+ * the code. No error ever holds a secret.
  *
  * Accessors take NULL and then give 0 or NULL. Strings belong to the error and live as long as it.
  * An error belongs to one thread at a time.

@@ -3,30 +3,32 @@
 #define ALINEO_PLUGIN_H
 
 /**
- * What every plugin shares, whatever its kind: identity, declared options, and the host table. A plugin
- * is one shared object `alineo-<kind>-<id>.so` that links against nothing of alineo: it is written with
- * these headers alone. `kind` is provider, storage or credentials; `id` matches [a-z0-9][a-z0-9_-]{0,63}.
+ * What every plugin shares, whatever its kind: identity, declared options, and the host table. A
+ * plugin is one shared object `alineo-<kind>-<id>.so` that links against nothing of alineo: it is
+ * written with these headers alone. `kind` is provider, storage or credentials; `id` matches
+ * [a-z0-9][a-z0-9_-]{0,63}.
  *
  * Life cycle, for all kinds:
- *  1. The core opens the file and reads its identity from an ELF note, before any code of it can run.
- *     Another ABI, kind or id is refused (PLUGIN_INCOMPATIBLE).
+ *  1. The core opens the file and reads its identity from an ELF note, before any code of it can
+ * run. Another ABI, kind or id is refused (PLUGIN_INCOMPATIBLE).
  *  2. The file is loaded with all symbols bound. The exported struct must say the same as the note.
  *  3. Mandatory functions and whole groups are checked in the table, once.
- *  4. table->open(host, options, ...) makes an instance `self`; a process may open several. *self is NULL
- *     then, or the `self_arg` of a host program that passed its own table in.
+ *  4. table->open(host, options, ...) makes an instance `self`; a process may open several. *self
+ * is NULL then, or the `self_arg` of a host program that passed its own table in.
  *  5. Functions are called, each with `self` first, from any thread and several at once, unless the
  *     function's comment says otherwise. A plugin locks what it shares.
- *  6. table->close(self) ends the instance: no other call runs then or comes after. What exists outside
- *     the process (sandboxes, rows) stays.
+ *  6. table->close(self) ends the instance: no other call runs then or comes after. What exists
+ * outside the process (sandboxes, rows) stays.
  *  7. The shared object stays mapped until the process ends.
  *
  * Rules for all functions of all tables:
  *  - The result is an alineo_code. With one other than ALINEO_OK, *err was filled by host->fail or
  *    host->wrap (`err` is never NULL in a plugin), and outputs are untouched.
- *  - A plugin never prints, exits, changes signal handlers, the environment or the working directory,
- *    and leaks no descriptor into children (O_CLOEXEC).
- *  - Memory that a plugin hands over was made with host->alloc; memory it is handed to drop, it drops
- *    with host->free. Pointers that go in are valid during the call only, unless the comment says more.
+ *  - A plugin never prints, exits, changes signal handlers, the environment or the working
+ * directory, and leaks no descriptor into children (O_CLOEXEC).
+ *  - Memory that a plugin hands over was made with host->alloc; memory it is handed to drop, it
+ * drops with host->free. Pointers that go in are valid during the call only, unless the comment
+ * says more.
  *  - Functions may block as their comment allows; where they are given a `call` they watch it
  *    (host->call_fd is readable once cancelled) and come back within a second of a cancel.
  *  - Structs that a plugin is given to fill have `size` set; fill no field that lies beyond it.
@@ -61,7 +63,8 @@ typedef int32_t alineo_option_type;
 #define ALINEO_OPTION_REQUIRED 1u
 #define ALINEO_OPTION_SECRET 2u /* never shown in a message, a log, or by `config check` */
 
-/** One key of `providers.<id>`, `storage` or `credentials` in the config, that this plugin understands. */
+/** One key of `providers.<id>`, `storage` or `credentials` in the config, that this plugin
+ * understands. */
 typedef struct alineo_option_spec {
     size_t size;
     const char *key;
@@ -88,7 +91,8 @@ typedef struct alineo_endpoint {
     const char *url;            /* with scheme: "http://127.0.0.1:40123" or "unix:/run/..." */
     const char *const *headers; /* pairs that every request must carry; NULL = none */
 } alineo_endpoint;
-#define ALINEO_ENDPOINT_INIT {sizeof(alineo_endpoint), NULL, NULL}
+#define ALINEO_ENDPOINT_INIT                                                                       \
+    { sizeof(alineo_endpoint), NULL, NULL }
 
 /** Gets an endpoint; its strings are valid during the call only. */
 typedef void alineo_endpoint_fn(void *user, const alineo_endpoint *endpoint);
@@ -96,30 +100,31 @@ typedef void alineo_endpoint_fn(void *user, const alineo_endpoint *endpoint);
 typedef struct alineo_host alineo_host;
 
 /**
- * What the core offers a plugin. One table an instance; valid from open() until close() returned; any
- * thread. Nothing here blocks, save endpoint().
+ * What the core offers a plugin. One table an instance; valid from open() until close() returned;
+ * any thread. Nothing here blocks, save endpoint().
  */
 struct alineo_host {
     size_t size;
 
-    /** Absolute path of the plugin's own file ($ORIGIN does not work in a plugin); "" for a table that
-     * the host program passed in. */
+    /** Absolute path of the plugin's own file ($ORIGIN does not work in a plugin); "" for a table
+     * that the host program passed in. */
     const char *plugin_path;
     /** Folder for the plugin's durable state, below ALINEO_HOME; not made yet. */
     const char *state_dir;
     /** Folder for runtime parts (sockets), gone after a reboot; not made yet. */
     const char *run_dir;
 
-    /** NULL when there is no memory; the content is not zeroed. alloc(host, 0) gives a valid pointer. */
+    /** NULL when there is no memory; the content is not zeroed. alloc(host, 0) gives a valid
+     * pointer. */
     void *(*alloc)(const alineo_host *host, size_t size);
     void (*free)(const alineo_host *host, void *memory); /* NULL is fine */
 
     /**
-     * Makes an error: the message says what was tried, on what, and what came back; `hint` (NULL = none)
-     * what to do. Gives `code` back, so that `return host->fail(...)` works. No secrets.
+     * Makes an error: the message says what was tried, on what, and what came back; `hint` (NULL =
+     * none) what to do. Gives `code` back, so that `return host->fail(...)` works. No secrets.
      */
-    alineo_code (*fail)(const alineo_host *host, alineo_error **err, alineo_code code, const char *hint,
-                        const char *format, ...) ALINEO_PRINTF(5, 6);
+    alineo_code (*fail)(const alineo_host *host, alineo_error **err, alineo_code code,
+                        const char *hint, const char *format, ...) ALINEO_PRINTF(5, 6);
     /** Puts "<formatted>: " in front of *err's message; gives its code back. */
     alineo_code (*wrap)(const alineo_host *host, alineo_error **err, const char *format, ...)
         ALINEO_PRINTF(3, 4);
@@ -136,14 +141,14 @@ struct alineo_host {
 
     /* Options by key, typed as declared. Each gives 1 and sets *out where the config or the spec's
      * default has a value, else 0 and leaves *out. Strings live as long as the instance. */
-    int32_t (*option_string)(const alineo_host *host, const alineo_options *options, const char *key,
-                             const char **out); /* STRING, and JSON as its text */
-    int32_t (*option_integer)(const alineo_host *host, const alineo_options *options, const char *key,
-                              int64_t *out); /* INTEGER, DURATION in ms, BYTES */
-    int32_t (*option_boolean)(const alineo_host *host, const alineo_options *options, const char *key,
-                              int32_t *out);
-    int32_t (*option_strings)(const alineo_host *host, const alineo_options *options, const char *key,
-                              const char *const **out); /* NULL-terminated */
+    int32_t (*option_string)(const alineo_host *host, const alineo_options *options,
+                             const char *key, const char **out); /* STRING, and JSON as its text */
+    int32_t (*option_integer)(const alineo_host *host, const alineo_options *options,
+                              const char *key, int64_t *out); /* INTEGER, DURATION in ms, BYTES */
+    int32_t (*option_boolean)(const alineo_host *host, const alineo_options *options,
+                              const char *key, int32_t *out);
+    int32_t (*option_strings)(const alineo_host *host, const alineo_options *options,
+                              const char *key, const char *const **out); /* NULL-terminated */
 
     /** Unix time in milliseconds; time that only runs forward, also while the machine sleeps. */
     int64_t (*now_ms)(const alineo_host *host);
@@ -157,8 +162,9 @@ struct alineo_host {
                           uint64_t done, uint64_t total, const char *text);
 
     /**
-     * For brokers: an endpoint of a sandbox, by the provider that runs it. Blocks like the provider's
-     * own endpoint function. CAPABILITY_UNSUPPORTED where that has none; NULL in other kinds.
+     * For brokers: an endpoint of a sandbox, by the provider that runs it. Blocks like the
+     * provider's own endpoint function. CAPABILITY_UNSUPPORTED where that has none; NULL in other
+     * kinds.
      */
     alineo_code (*endpoint)(const alineo_host *host, const char *sandbox_id, int32_t port,
                             const alineo_call *call, alineo_endpoint_fn *found, void *user,
@@ -195,7 +201,7 @@ typedef struct alineo_plugin_note {
     char version[32];
 } alineo_plugin_note;
 #define ALINEO_PLUGIN_NOTE_TYPE 1u
-#define ALINEO_PLUGIN_NOTE_DESC_SIZE \
+#define ALINEO_PLUGIN_NOTE_DESC_SIZE                                                               \
     ((uint32_t)(sizeof(alineo_plugin_note) - offsetof(alineo_plugin_note, magic)))
 
 /**
@@ -211,22 +217,29 @@ typedef struct alineo_plugin_note {
 #else
 #define ALINEO_EXTERN_C extern
 #endif
-#define ALINEO_PLUGIN(kind, symbol, id, version, descriptor, table)                                    \
-    __attribute__((used, section(".note.alineo"), aligned(4))) static const alineo_plugin_note         \
-        alineo_plugin_note_##kind##_##symbol = {7u,                                                    \
-                                                ALINEO_PLUGIN_NOTE_DESC_SIZE,                          \
-                                                ALINEO_PLUGIN_NOTE_TYPE,                               \
-                                                "alineo",                                              \
-                                                ALINEO_PLUGIN_MAGIC,                                   \
-                                                ALINEO_ABI_MAJOR,                                      \
-                                                ALINEO_ABI_MINOR,                                      \
-                                                #kind,                                                 \
-                                                id,                                                    \
-                                                version};                                              \
-    ALINEO_EXTERN_C ALINEO_API const alineo_plugin alineo_plugin_##kind##_##symbol;                    \
-    const alineo_plugin alineo_plugin_##kind##_##symbol = {                                            \
-        sizeof(alineo_plugin), ALINEO_PLUGIN_MAGIC, ALINEO_ABI_MAJOR, ALINEO_ABI_MINOR, 0u, #kind, id, \
-        version, descriptor, table};
+#define ALINEO_PLUGIN(kind, symbol, id, version, descriptor, table)                                \
+    __attribute__((used, section(".note.alineo"), aligned(4))) static const alineo_plugin_note     \
+        alineo_plugin_note_##kind##_##symbol = {7u,                                                \
+                                                ALINEO_PLUGIN_NOTE_DESC_SIZE,                      \
+                                                ALINEO_PLUGIN_NOTE_TYPE,                           \
+                                                "alineo",                                          \
+                                                ALINEO_PLUGIN_MAGIC,                               \
+                                                ALINEO_ABI_MAJOR,                                  \
+                                                ALINEO_ABI_MINOR,                                  \
+                                                #kind,                                             \
+                                                id,                                                \
+                                                version};                                          \
+    ALINEO_EXTERN_C ALINEO_API const alineo_plugin alineo_plugin_##kind##_##symbol;                \
+    const alineo_plugin alineo_plugin_##kind##_##symbol = {sizeof(alineo_plugin),                  \
+                                                           ALINEO_PLUGIN_MAGIC,                    \
+                                                           ALINEO_ABI_MAJOR,                       \
+                                                           ALINEO_ABI_MINOR,                       \
+                                                           0u,                                     \
+                                                           #kind,                                  \
+                                                           id,                                     \
+                                                           version,                                \
+                                                           descriptor,                             \
+                                                           table};
 
 #ifdef __cplusplus
 }

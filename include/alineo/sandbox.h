@@ -3,9 +3,9 @@
 #define ALINEO_SANDBOX_H
 
 /**
- * Sandboxes. A sandbox handle may be used from several threads and run several execs at once. `close` ends
- * the sandbox, `free` only drops the handle: the sandbox runs on and can be connected to again. A handle
- * holds its client, and a slot of `maxConcurrency` until close or free.
+ * Sandboxes. A sandbox handle may be used from several threads and run several execs at once.
+ * `close` ends the sandbox, `free` only drops the handle: the sandbox runs on and can be connected
+ * to again. A handle holds its client, and a slot of `maxConcurrency` until close or free.
  */
 
 #include <alineo/base.h>
@@ -25,48 +25,52 @@ typedef struct alineo_op_options {
     size_t size;
     alineo_call *call;
 } alineo_op_options;
-#define ALINEO_OP_OPTIONS_INIT {sizeof(alineo_op_options), NULL}
+#define ALINEO_OP_OPTIONS_INIT                                                                     \
+    { sizeof(alineo_op_options), NULL }
 ALINEO_API void alineo_op_options_init(alineo_op_options *options);
 
 typedef struct alineo_sandbox_options {
     size_t size;
-    const char *image;           /* NULL = config defaults.image, else the provider's default */
-    const char *image_username;  /* for a private registry */
+    const char *image;          /* NULL = config defaults.image, else the provider's default */
+    const char *image_username; /* for a private registry */
     const char *image_password;
-    const char *name;            /* NULL = "sandbox-<8 characters of the id>" */
-    const char *run_id;          /* groups sessions; NULL = metadata "runId", else the sandbox id */
-    const char *cpu;             /* "500m", "2"; NULL = config defaults.resources, else the provider's */
-    const char *memory;          /* "512Mi", "1Gi" */
+    const char *name;   /* NULL = "sandbox-<8 characters of the id>" */
+    const char *run_id; /* groups sessions; NULL = metadata "runId", else the sandbox id */
+    const char *cpu;    /* "500m", "2"; NULL = config defaults.resources, else the provider's */
+    const char *memory; /* "512Mi", "1Gi" */
     const char *disk;
     const char *gpu;
-    int64_t pids;                /* 0 = none asked for */
-    const char *const *env;      /* pairs */
-    const char *const *metadata; /* pairs; names that begin with "alineo-" are the library's */
+    int64_t pids;                  /* 0 = none asked for */
+    const char *const *env;        /* pairs */
+    const char *const *metadata;   /* pairs; names that begin with "alineo-" are the library's */
     const char *const *entrypoint; /* NULL-terminated */
-    const char *shell;           /* absolute path, for all its commands; NULL = /bin/sh */
+    const char *shell;             /* absolute path, for all its commands; NULL = /bin/sh */
     const char *user;
-    int64_t lifetime_ms;         /* 0 = default, ALINEO_FOREVER = none */
-    alineo_choice bound;         /* yes: it ends with this process; default no */
+    int64_t lifetime_ms; /* 0 = default, ALINEO_FOREVER = none */
+    alineo_choice bound; /* yes: it ends with this process; default no */
     alineo_network network;
     const alineo_mount *const *mounts; /* only below the operator's allowMounts */
     size_t mount_count;
     const char *provider_options; /* the provider's own keys, a JSON object; NULL = none */
-    const char *const *require;  /* capabilities, NULL-terminated: "signals", "snapshot=filesystem" */
-    const alineo_hooks *hooks;   /* beside the client's; copied */
+    const char *const
+        *require;              /* capabilities, NULL-terminated: "signals", "snapshot=filesystem" */
+    const alineo_hooks *hooks; /* beside the client's; copied */
     alineo_call *call;
 } alineo_sandbox_options;
 #define ALINEO_SANDBOX_OPTIONS_INIT                                                                \
-    {sizeof(alineo_sandbox_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, \
-     NULL, NULL, NULL, NULL, 0, ALINEO_DEFAULT, ALINEO_NETWORK_DEFAULT, NULL, 0, NULL, NULL, NULL,  \
-     NULL}
+    {                                                                                              \
+        sizeof(alineo_sandbox_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0,   \
+            NULL, NULL, NULL, NULL, NULL, 0, ALINEO_DEFAULT, ALINEO_NETWORK_DEFAULT, NULL, 0,      \
+            NULL, NULL, NULL, NULL                                                                 \
+    }
 ALINEO_API void alineo_sandbox_options_init(alineo_sandbox_options *options);
 
 /**
- * Makes a sandbox; returns when it can run commands and its first event is stored. Waits for a slot when
- * maxConcurrency is reached. On failure nothing of it stays. `options` may be NULL.
- * INVALID_ARGUMENT, CAPABILITY_UNSUPPORTED (before anything exists), IMAGE_NOT_FOUND, IMAGE_INVALID,
- * SANDBOX_FAILED, NO_SPACE, STORAGE_UNAVAILABLE (the sandbox was destroyed again), CANCELLED, TIMEOUT, and
- * the provider's.
+ * Makes a sandbox; returns when it can run commands and its first event is stored. Waits for a slot
+ * when maxConcurrency is reached. On failure nothing of it stays. `options` may be NULL.
+ * INVALID_ARGUMENT, CAPABILITY_UNSUPPORTED (before anything exists), IMAGE_NOT_FOUND,
+ * IMAGE_INVALID, SANDBOX_FAILED, NO_SPACE, STORAGE_UNAVAILABLE (the sandbox was destroyed again),
+ * CANCELLED, TIMEOUT, and the provider's.
  */
 ALINEO_API alineo_code alineo_sandbox_create(alineo_client *client,
                                              const alineo_sandbox_options *options,
@@ -82,8 +86,8 @@ typedef struct alineo_connect_options {
     const alineo_hooks *hooks;
     alineo_call *call;
 } alineo_connect_options;
-#define ALINEO_CONNECT_OPTIONS_INIT \
-    {sizeof(alineo_connect_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+#define ALINEO_CONNECT_OPTIONS_INIT                                                                \
+    { sizeof(alineo_connect_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 ALINEO_API void alineo_connect_options_init(alineo_connect_options *options);
 
 /**
@@ -113,15 +117,16 @@ ALINEO_API alineo_code alineo_sandbox_list(alineo_client *client, const alineo_o
 
 /** Its end is lifetime_ms from now. Needs `renew`. *expires_at_ms (may be NULL): 0 = none. */
 ALINEO_API alineo_code alineo_sandbox_renew(alineo_sandbox *sandbox, int64_t lifetime_ms,
-                                            const alineo_op_options *options, int64_t *expires_at_ms,
-                                            alineo_error **err);
+                                            const alineo_op_options *options,
+                                            int64_t *expires_at_ms, alineo_error **err);
 
 /**
- * Ends the sandbox, for every process; execs on it end as CANCELLED. Idempotent. When it is gone but that
- * could not be stored: STORAGE_UNAVAILABLE, and alineo_reconcile mends it. The handle is still to be freed.
+ * Ends the sandbox, for every process; execs on it end as CANCELLED. Idempotent. When it is gone
+ * but that could not be stored: STORAGE_UNAVAILABLE, and alineo_reconcile mends it. The handle is
+ * still to be freed.
  */
-ALINEO_API alineo_code alineo_sandbox_close(alineo_sandbox *sandbox, const alineo_op_options *options,
-                                            alineo_error **err);
+ALINEO_API alineo_code alineo_sandbox_close(alineo_sandbox *sandbox,
+                                            const alineo_op_options *options, alineo_error **err);
 
 /** Drops the handle; takes NULL. */
 ALINEO_API void alineo_sandbox_free(alineo_sandbox *sandbox);
