@@ -9,8 +9,8 @@
  * to 64 KiB or 20 ms.
  *
  * When storage fails, events stay queued and are sent again. After patience_ms without success
- * waits answer STORAGE_UNAVAILABLE; the events stay queued, and a later wait may succeed. All
- * functions: any thread.
+ * waits answer STORAGE_UNAVAILABLE; the events stay queued, and a later wait may succeed.
+ * All functions: any thread.
  */
 
 #include "core/binding.h"
@@ -53,12 +53,12 @@ typedef struct al_event {
     size_t payload_size;
     const char *error;
     int32_t step_idx;
-    int claims_step; /* non-zero: CONFLICT by al_journal_wait when the step is taken; the entry is
-                        out then */
+    /* Non-zero: CONFLICT by al_journal_wait when the step is taken; the entry is out then. */
+    int claims_step;
 } al_event;
 
 /** Queues an event. Never blocks and never refuses for a full queue: such events are few and small.
- */
+ *  */
 alineo_code al_journal_put(al_journal *journal, const al_event *event, al_ticket *ticket,
                            alineo_error **err);
 
@@ -93,8 +93,7 @@ void al_journal_unwatch(al_journal *journal, int fd);
 /** Waits until all that is queued now is stored. */
 alineo_code al_journal_flush(al_journal *journal, int64_t timeout_ms, alineo_error **err);
 
-/* --- chunks
- * --------------------------------------------------------------------------------------- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 /** `type` is "stdout", "stderr" (or "pty"); strings are copied. */
 alineo_code al_journal_stream_new(al_journal *journal, const char *sandbox_id, const char *name,

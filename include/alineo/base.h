@@ -9,18 +9,18 @@
  *
  * - A function that can fail returns an `alineo_code` (0 is success) and takes `alineo_error **err`
  *   last. `err` may be NULL. `*err` is written on failure only and is then the caller's (drop it
- * with alineo_error_free). Outputs are untouched on failure, unless the function says otherwise.
+ *   with alineo_error_free). Outputs are untouched on failure, unless the function says otherwise.
  *   Accessors that cannot fail return their value.
  * - Structs of options and of output begin with `size_t size`. Initialise them with their _INIT
- * macro (C) or their _init() function (other languages). All-zero bytes after `size` mean the
- * defaults. Structs only ever grow at their end; a caller built against an older header passes a
- * smaller `size`. Unknown bits in a flags word are refused with ALINEO_INVALID_ARGUMENT.
+ *   macro (C) or their _init() function (other languages). All-zero bytes after `size` mean the
+ *   defaults. Structs only ever grow at their end; a caller built against an older header passes a
+ *   smaller `size`. Unknown bits in a flags word are refused with ALINEO_INVALID_ARGUMENT.
  * - Strings are UTF-8 with a terminating NUL. Bytes are a pointer and a size. Units stand in names:
  *   `_ms` milliseconds, `size` bytes, `count` items. Wall-clock times are Unix milliseconds.
  * - Lists of pairs (`env`, `metadata`) are arrays of strings: name, value, name, value, ..., NULL.
  *   A NULL array is an empty one.
  * - What goes in is copied where it is needed after the call returned; nothing of the caller's is
- * kept, except what the comment names (a `user` pointer, a table of functions).
+ *   kept, except what the comment names (a `user` pointer, a table of functions).
  * - Free functions take NULL.
  */
 

@@ -53,8 +53,7 @@ extern "C" {
 #define ALINEO_CAP_NETWORK_NONE "network.none"
 #define ALINEO_CAP_NETWORK_OUTBOUND "network.outbound"
 #define ALINEO_CAP_NETWORK_HOST "network.host"
-#define ALINEO_CAP_ISOLATION "isolation" /* process, namespace, container, userkernel, vm, remote  \
-                                          */
+#define ALINEO_CAP_ISOLATION "isolation" /* process, namespace, container, userkernel, vm, remote */
 
 /** One capability as it holds here. Strings are valid during the call that hands it out. */
 typedef struct alineo_capability {

@@ -25,7 +25,7 @@ extern "C" {
 typedef struct alineo_client alineo_client;
 
 /** Gets a log line; any thread; must not call back into the library. `plugin` is "" for the core.
- */
+ *  */
 typedef void alineo_log_fn(void *user, alineo_log_level level, const char *plugin,
                            const char *message);
 
@@ -36,8 +36,8 @@ typedef struct alineo_own_provider {
     const char *id; /* what the ledger records */
     const alineo_provider_descriptor *descriptor;
     const alineo_provider_table *table;
-    void *self_arg; /* what *self holds when open() is called; open() may keep it or put its own
-                       there */
+    /* What *self holds when open() is called; open() may keep it or put its own there. */
+    void *self_arg;
 } alineo_own_provider;
 typedef struct alineo_own_storage {
     size_t size;

@@ -52,8 +52,7 @@ ALINEO_API alineo_code alineo_config_trust(const char *path, alineo_error **err)
 
 ALINEO_API void alineo_config_free(alineo_config *config);
 
-/* --- plugins -------------------------------------------------------------------------------------
- */
+/* --- plugins ---------------------------------------------------------------------------------- */
 
 /** A plugin file as its identity tells, read without running an instruction of it. */
 typedef struct alineo_plugin_info {

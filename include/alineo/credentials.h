@@ -86,7 +86,7 @@ typedef struct alineo_broker_table {
                        const alineo_credential_binding *binding, alineo_call *call,
                        alineo_error **err);
     /** Changes value (NULL = leave) and binding (NULL = leave) in one step. CREDENTIAL_NOT_FOUND.
-     */
+     *  */
     alineo_code (*patch)(alineo_broker *self, const char *interface_name, const char *sandbox_id,
                          const char *name, const alineo_secret *value,
                          const alineo_credential_binding *binding, alineo_call *call,

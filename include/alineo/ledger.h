@@ -74,8 +74,7 @@ ALINEO_API void alineo_events_free(alineo_event_reader *reader);
 /** The flat name of an event in either dialect; the name itself where it is unknown. */
 ALINEO_API const char *alineo_event_flat_name(const char *event);
 
-/* --- reconcile -----------------------------------------------------------------------------------
- */
+/* --- reconcile -------------------------------------------------------------------------------- */
 
 typedef int32_t alineo_finding;
 /** A bound sandbox whose owner is gone: it is destroyed on repair. */

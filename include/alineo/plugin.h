@@ -10,25 +10,25 @@
  *
  * Life cycle, for all kinds:
  *  1. The core opens the file and reads its identity from an ELF note, before any code of it can
- * run. Another ABI, kind or id is refused (PLUGIN_INCOMPATIBLE).
+ *     run. Another ABI, kind or id is refused (PLUGIN_INCOMPATIBLE).
  *  2. The file is loaded with all symbols bound. The exported struct must say the same as the note.
  *  3. Mandatory functions and whole groups are checked in the table, once.
  *  4. table->open(host, options, ...) makes an instance `self`; a process may open several. *self
- * is NULL then, or the `self_arg` of a host program that passed its own table in.
+ *     is NULL then, or the `self_arg` of a host program that passed its own table in.
  *  5. Functions are called, each with `self` first, from any thread and several at once, unless the
  *     function's comment says otherwise. A plugin locks what it shares.
  *  6. table->close(self) ends the instance: no other call runs then or comes after. What exists
- * outside the process (sandboxes, rows) stays.
+ *     outside the process (sandboxes, rows) stays.
  *  7. The shared object stays mapped until the process ends.
  *
  * Rules for all functions of all tables:
  *  - The result is an alineo_code. With one other than ALINEO_OK, *err was filled by host->fail or
  *    host->wrap (`err` is never NULL in a plugin), and outputs are untouched.
  *  - A plugin never prints, exits, changes signal handlers, the environment or the working
- * directory, and leaks no descriptor into children (O_CLOEXEC).
+ *    directory, and leaks no descriptor into children (O_CLOEXEC).
  *  - Memory that a plugin hands over was made with host->alloc; memory it is handed to drop, it
- * drops with host->free. Pointers that go in are valid during the call only, unless the comment
- * says more.
+ *    drops with host->free. Pointers that go in are valid during the call only, unless the comment
+ *    says more.
  *  - Functions may block as their comment allows; where they are given a `call` they watch it
  *    (host->call_fd is readable once cancelled) and come back within a second of a cancel.
  *  - Structs that a plugin is given to fill have `size` set; fill no field that lies beyond it.

@@ -20,13 +20,13 @@
  *
  * Life of an exec:
  *  1. exec_start() answers once the command is known to have started, or to be unable to (then
- * nothing of it runs). io->exec is the handle for the rest.
+ *     nothing of it runs). io->exec is the handle for the rest.
  *  2. Either descriptors are handed over in `io` (the core reads, writes, polls and closes them),
- * or they are -1 and the core calls exec_read and exec_write, from one thread each.
+ *     or they are -1 and the core calls exec_read and exec_write, from one thread each.
  *  3. exec_wait() gives the outcome. An outcome is never invented: when the link broke and it
- * cannot be known, it is ALINEO_OUTCOME_LOST.
+ *     cannot be known, it is ALINEO_OUTCOME_LOST.
  *  4. exec_free(), always and last, once for each exec_start() that succeeded. A command that still
- * runs is then let go, not ended.
+ *     runs is then let go, not ended.
  *
  * Errors every function may give, beyond those its comment names: SANDBOX_NOT_FOUND, PROVIDER_AUTH,
  * PROVIDER_RATE_LIMITED, PROVIDER_UNAVAILABLE, CANCELLED and TIMEOUT (by `call`), IO, NO_MEMORY,
@@ -50,8 +50,7 @@ typedef struct alineo_provider alineo_provider;
 typedef struct alineo_provider_exec alineo_provider_exec;
 typedef struct alineo_provider_file alineo_provider_file;
 
-/* --- what goes in and out -----------------------------------------------------------------------
- */
+/* --- what goes in and out --------------------------------------------------------------------- */
 
 /** Limits; 0 or NULL = none asked for. What cannot be kept is refused before anything is made. */
 typedef struct alineo_resources {
@@ -66,7 +65,7 @@ typedef struct alineo_resources {
     { sizeof(alineo_resources), 0, 0, 0, 0, NULL }
 
 /** A folder or file of the host seen in the sandbox. The core has checked it against `allowMounts`.
- */
+ *  */
 typedef struct alineo_mount {
     size_t size;
     const char *source;     /* absolute, links resolved */
@@ -108,14 +107,16 @@ typedef struct alineo_create_request {
     const char *snapshot_id;    /* NULL with image */
     const char *name;           /* 1-255 bytes of UTF-8, not unique; for people */
     const alineo_resources *resources;
-    const char *const *env;        /* pairs; the base of every command's environment */
-    const char *const *metadata;   /* pairs; the core's own begin with "alineo-" and must be kept:
-                                      list()   finds by them. Keys and values of the core's own match
+    const char *const *env; /* pairs; the base of every command's environment */
+    const char *const
+        *metadata; /* pairs; the core's own begin with "alineo-" and must be kept: list()
+                                      finds by them. Keys and values of the core's own match
                                       [A-Za-z0-9._-]{1,63} */
     const char *const *entrypoint; /* NULL-terminated program to start beside; NULL = none */
-    int64_t lifetime_ms; /* 0 = the provider's default, ALINEO_FOREVER = none. Rounded up, never
-                            down; what cannot be kept is INVALID_ARGUMENT before anything is made */
-    int32_t bound;       /* non-zero: it ends with this process (capability `bound`) */
+    /* 0 = the provider's default, ALINEO_FOREVER = none. Rounded up, never down; what cannot be kept
+     * is INVALID_ARGUMENT before anything is made. */
+    int64_t lifetime_ms;
+    int32_t bound; /* non-zero: it ends with this process (capability `bound`) */
     alineo_network network;
     const alineo_egress_policy *egress; /* NULL = no policy */
     int32_t credential_proxy;           /* non-zero: be ready for a broker */
@@ -161,30 +162,29 @@ typedef struct alineo_list_request {
     size_t limit;                /* at most so many in this call; 0 = the provider's page */
 } alineo_list_request;
 
-/* --- exec ---------------------------------------------------------------------------------------
- */
+/* --- exec ------------------------------------------------------------------------------------- */
 
 /** What to run. */
 typedef struct alineo_exec_request {
     size_t size;
     const char *exec_id; /* random, unique; the command sees it as ALINEO_EXEC_ID */
     const char *const
-        *argv;          /* NULL-terminated, at least one; found by PATH where it has no slash */
-    const void *script; /* bytes that the command finds to read on its descriptor 9; NULL = none.
-                           Up to 16 MiB. A provider without descriptors inside stores them in a file
-                           that it opens as descriptor 9 and removes */
+        *argv; /* NULL-terminated, at least one; found by PATH where it has no slash */
+    /* Bytes that the command finds to read on its descriptor 9, up to 16 MiB; NULL = none. A provider
+     * without descriptors inside stores them in a file that it opens as descriptor 9 and removes. */
+    const void *script;
     size_t script_size;
     const char *cwd;        /* NULL = the sandbox's default */
     const char *const *env; /* pairs, added to the sandbox's and winning over it; PATH and HOME stay
-                               where they are not named */
+                                where they are not named */
     const char *user;       /* NULL = the sandbox's default */
     int64_t timeout_ms; /* 0 = none; stops while the sandbox is paused. The provider ends the whole
-                           tree then (capability kill_tree) and answers TIMED_OUT */
+                                tree then (capability kill_tree) and answers TIMED_OUT */
     int32_t want_stdin; /* 0: reads find their end at once */
     int32_t want_pty;   /* one terminal in place of the three streams */
     uint16_t rows, columns; /* of the terminal, set before the program starts; 0 = 24 x 80 */
     int32_t background;   /* non-zero: it runs on when this exec is freed, its output is kept (up to
-                             output_limit bytes a stream), found again by exec_id */
+                                output_limit bytes a stream), found again by exec_id */
     int64_t output_limit; /* 0 = the provider's */
     const char *shell_id; /* run in this shell (group shells); NULL = as a process of its own */
     alineo_call *call;
@@ -197,9 +197,9 @@ typedef struct alineo_exec_io {
     int stdin_fd;  /* write end */
     int stdout_fd; /* read ends; at their end when nothing holds the other side */
     int stderr_fd;
-    int pty_fd;    /* in place of the three with want_pty */
-    int status_fd; /* readable, or at its end, once exec_wait would answer at once; never read by
-                      the core */
+    int pty_fd; /* in place of the three with want_pty */
+    /* Readable, or at its end, once exec_wait would answer at once; never read by the core. */
+    int status_fd;
 } alineo_exec_io;
 #define ALINEO_EXEC_IO_INIT                                                                        \
     { sizeof(alineo_exec_io), NULL, -1, -1, -1, -1, -1 }
@@ -220,8 +220,8 @@ typedef struct alineo_exec_status {
     int32_t signal;              /* with SIGNALLED, else 0 */
     int32_t oom;                 /* non-zero: killed for memory */
     alineo_choice may_still_run; /* with LOST: NO = surely not; DEFAULT = not known */
-    char *detail; /* a sentence ("no-such-bin: not found"), made with host->alloc, the core's then;
-                     NULL */
+    /* A sentence ("no-such-bin: not found"), made with host->alloc, the core's then; or NULL. */
+    char *detail;
 } alineo_exec_status;
 #define ALINEO_EXEC_STATUS_INIT                                                                    \
     { sizeof(alineo_exec_status), ALINEO_OUTCOME_RUNNING, -1, 0, 0, ALINEO_DEFAULT, NULL }
@@ -243,8 +243,7 @@ typedef struct alineo_background_info {
 } alineo_background_info;
 typedef int32_t alineo_background_info_fn(void *user, const alineo_background_info *info);
 
-/* --- files --------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 typedef int32_t alineo_file_type;
 #define ALINEO_FILE_REGULAR ((alineo_file_type)1)
@@ -306,8 +305,7 @@ typedef struct alineo_file_io {
 #define ALINEO_FILE_IO_INIT                                                                        \
     { sizeof(alineo_file_io), NULL, -1, 0 }
 
-/* --- snapshots, images, code, metrics
- * ------------------------------------------------------------- */
+/* --- snapshots, images, code, metrics --------------------------------------------------------- */
 
 typedef struct alineo_snapshot_info {
     size_t size;
@@ -340,7 +338,7 @@ typedef struct alineo_image_request {
 } alineo_image_request;
 
 /** A piece of what code gave: text of a stream, a result by MIME type, or an error with traceback.
- */
+ *  */
 typedef struct alineo_code_event {
     size_t size;
     alineo_stream stream;  /* STDOUT or STDERR with `data`, else 0 */
@@ -369,8 +367,7 @@ typedef int32_t alineo_metrics_fn(void *user, const alineo_metrics *metrics);
 /** Strings of a listing that need no struct of their own (ids, lines of text). */
 typedef int32_t alineo_text_fn(void *user, const char *text, size_t size);
 
-/* --- descriptor and table
- * ------------------------------------------------------------------------- */
+/* --- descriptor and table --------------------------------------------------------------------- */
 
 /** What a provider is and can at best; constant data. */
 typedef struct alineo_provider_descriptor {
@@ -518,8 +515,7 @@ typedef struct alineo_provider_table {
     alineo_code (*background_kill)(alineo_provider *self, const char *id, const char *exec_id,
                                    alineo_call *call, alineo_error **err);
 
-    /* --- group shells: capability shells; without it the core keeps a shell over an exec with
-     * stdin --- */
+    /* --- group shells: capability shells; else the core keeps a shell over an exec with stdin --- */
 
     /** Opens a shell; *shell_id is made with host->alloc. exec_start with shell_id runs in it. */
     alineo_code (*shell_open)(alineo_provider *self, const char *id, const char *cwd,
@@ -604,7 +600,7 @@ typedef struct alineo_provider_table {
                                const alineo_file_request *request, alineo_file_info_fn *found,
                                void *user, alineo_error **err);
     /** Replaces each `find` in the file; *count says how many. The file is never seen half-changed.
-     */
+     *  */
     alineo_code (*file_replace)(alineo_provider *self, const char *id,
                                 const alineo_file_request *request, uint64_t *count,
                                 alineo_error **err);
@@ -612,7 +608,7 @@ typedef struct alineo_provider_table {
     /* --- group snapshots: capability snapshot --- */
 
     /** Makes a snapshot of a sandbox and calls found once, when it is ready. Whole or not at all.
-     */
+     *  */
     alineo_code (*snapshot_create)(alineo_provider *self, const char *id, const char *name,
                                    alineo_call *call, alineo_snapshot_info_fn *found, void *user,
                                    alineo_error **err);
@@ -657,8 +653,7 @@ typedef struct alineo_provider_table {
     alineo_code (*egress_delete)(alineo_provider *self, const char *id, const char *const *targets,
                                  alineo_call *call, alineo_error **err);
 
-    /* --- group observe: metrics and metrics_watch by `metrics`, diagnostics by `diagnostics` ---
-     */
+    /* --- group observe: metrics and metrics_watch by `metrics`, diagnostics by `diagnostics` -- */
 
     alineo_code (*metrics)(alineo_provider *self, const char *id, alineo_call *call,
                            alineo_metrics_fn *found, void *user, alineo_error **err);
@@ -667,7 +662,7 @@ typedef struct alineo_provider_table {
                                  alineo_call *call, alineo_metrics_fn *found, void *user,
                                  alineo_error **err);
     /** `what`: "logs" (of the sandbox's own program) or "events" (of the platform); text in pieces.
-     */
+     *  */
     alineo_code (*diagnostics)(alineo_provider *self, const char *id, const char *what,
                                alineo_call *call, alineo_text_fn *found, void *user,
                                alineo_error **err);

@@ -10,14 +10,14 @@
  * adapter must keep to:
  *
  *  - **Order** of a session is the order in which append() stored it, whatever the clocks say:
- * appends to one session are serialised, and a reader that was given a position never misses an
- * entry that becomes visible later below it.
+ *    appends to one session are serialised, and a reader that was given a position never misses an
+ *    entry that becomes visible later below it.
  *  - **All or nothing**: a batch is one transaction. It also records (writer_id, number of the last
  *    entry): a batch that is sent again after an unknown answer stores nothing twice.
  *  - **Done means stored**: append() answers ALINEO_OK only when the batch survives kill -9 of
- * every process of ours, and a loss of power where the descriptor says so.
+ *    every process of ours, and a loss of power where the descriptor says so.
  *  - **Bytes**: payloads are valid JSON objects in UTF-8 without U+0000; what is read is equal as
- * JSON (key order and number spelling may differ), up to 32 MiB each.
+ *    JSON (key order and number spelling may differ), up to 32 MiB each.
  *  - **Two dialects**: event names are written flat ("exec_start") and may be found dotted
  *    ("exec.started"), since other software appends to the same tables. Filters, counts and indexes
  *    treat both as one, also mixed in one session; reading gives the name as it is stored.
