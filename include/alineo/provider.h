@@ -113,8 +113,8 @@ typedef struct alineo_create_request {
                                       finds by them. Keys and values of the core's own match
                                       [A-Za-z0-9._-]{1,63} */
     const char *const *entrypoint; /* NULL-terminated program to start beside; NULL = none */
-    /* 0 = the provider's default, ALINEO_FOREVER = none. Rounded up, never down; what cannot be kept
-     * is INVALID_ARGUMENT before anything is made. */
+    /* 0 = the provider's default, ALINEO_FOREVER = none. Rounded up, never down; what cannot be
+     * kept is INVALID_ARGUMENT before anything is made. */
     int64_t lifetime_ms;
     int32_t bound; /* non-zero: it ends with this process (capability `bound`) */
     alineo_network network;
@@ -170,8 +170,9 @@ typedef struct alineo_exec_request {
     const char *exec_id; /* random, unique; the command sees it as ALINEO_EXEC_ID */
     const char *const
         *argv; /* NULL-terminated, at least one; found by PATH where it has no slash */
-    /* Bytes that the command finds to read on its descriptor 9, up to 16 MiB; NULL = none. A provider
-     * without descriptors inside stores them in a file that it opens as descriptor 9 and removes. */
+    /* Bytes that the command finds to read on its descriptor 9, up to 16 MiB; NULL = none. A
+     * provider without descriptors inside stores them in a file that it opens as descriptor 9 and
+     * removes. */
     const void *script;
     size_t script_size;
     const char *cwd;        /* NULL = the sandbox's default */
@@ -515,7 +516,7 @@ typedef struct alineo_provider_table {
     alineo_code (*background_kill)(alineo_provider *self, const char *id, const char *exec_id,
                                    alineo_call *call, alineo_error **err);
 
-    /* --- group shells: capability shells; else the core keeps a shell over an exec with stdin --- */
+    /* --- group shells: capability shells; else the core keeps a shell over an exec --- */
 
     /** Opens a shell; *shell_id is made with host->alloc. exec_start with shell_id runs in it. */
     alineo_code (*shell_open)(alineo_provider *self, const char *id, const char *cwd,
