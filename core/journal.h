@@ -57,8 +57,8 @@ typedef struct al_event {
     int claims_step;
 } al_event;
 
-/** Queues an event. Never blocks and never refuses for a full queue: such events are few and small.
- *  */
+/** Queues an event. Never blocks and never refuses for a full queue: such events are few and
+ * small. */
 alineo_code al_journal_put(al_journal *journal, const al_event *event, al_ticket *ticket,
                            alineo_error **err);
 

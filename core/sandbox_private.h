@@ -42,8 +42,8 @@ alineo_code al_sandbox_enter(alineo_sandbox *sandbox, alineo_error **err);
 void al_sandbox_ref(alineo_sandbox *sandbox);
 void al_sandbox_unref(alineo_sandbox *sandbox);
 
-/** A number for the next exec: above every one known here; storage has the last word (claims_step).
- *  */
+/** A number for the next exec: above every one known here; storage has the last word
+ * (claims_step). */
 int32_t al_sandbox_next_seq(alineo_sandbox *sandbox);
 
 /** Registers an exec; SANDBOX_CLOSED when it is too late. */

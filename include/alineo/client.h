@@ -24,8 +24,8 @@ extern "C" {
 
 typedef struct alineo_client alineo_client;
 
-/** Gets a log line; any thread; must not call back into the library. `plugin` is "" for the core.
- *  */
+/** Gets a log line; any thread; must not call back into the library. `plugin` is "" for the
+ * core. */
 typedef void alineo_log_fn(void *user, alineo_log_level level, const char *plugin,
                            const char *message);
 

@@ -85,8 +85,8 @@ typedef struct alineo_broker_table {
                        const char *name, const alineo_secret *value,
                        const alineo_credential_binding *binding, alineo_call *call,
                        alineo_error **err);
-    /** Changes value (NULL = leave) and binding (NULL = leave) in one step. CREDENTIAL_NOT_FOUND.
-     *  */
+    /** Changes value (NULL = leave) and binding (NULL = leave) in one step.
+     * CREDENTIAL_NOT_FOUND. */
     alineo_code (*patch)(alineo_broker *self, const char *interface_name, const char *sandbox_id,
                          const char *name, const alineo_secret *value,
                          const alineo_credential_binding *binding, alineo_call *call,

@@ -162,8 +162,8 @@ ALINEO_API alineo_code alineo_exec_next(alineo_exec *exec, int64_t timeout_ms,
  * may have something (spurious wake-ups are allowed). The same for the exec's whole life. */
 ALINEO_API int alineo_exec_poll_fd(const alineo_exec *exec);
 
-/** Waits for the end; output not read yet goes to the ledger and is dropped. `result` may be NULL.
- *  */
+/** Waits for the end; output not read yet goes to the ledger and is dropped. `result` may be
+ * NULL. */
 ALINEO_API alineo_code alineo_exec_wait(alineo_exec *exec, alineo_exec_result *result,
                                         alineo_error **err);
 
@@ -203,8 +203,8 @@ ALINEO_API alineo_code alineo_exec_signal(alineo_exec *exec, int32_t signal, ali
  * next tell the end. After the outcome is known it does nothing. */
 ALINEO_API alineo_code alineo_exec_cancel(alineo_exec *exec, alineo_error **err);
 
-/** Drops the handle. One that still runs is cancelled, and that is put in the ledger. Takes NULL.
- *  */
+/** Drops the handle. One that still runs is cancelled, and that is put in the ledger. Takes
+ * NULL. */
 ALINEO_API void alineo_exec_free(alineo_exec *exec);
 
 #ifdef __cplusplus

@@ -64,8 +64,8 @@ typedef struct alineo_resources {
 #define ALINEO_RESOURCES_INIT                                                                      \
     { sizeof(alineo_resources), 0, 0, 0, 0, NULL }
 
-/** A folder or file of the host seen in the sandbox. The core has checked it against `allowMounts`.
- *  */
+/** A folder or file of the host seen in the sandbox. The core has checked it against
+ * `allowMounts`. */
 typedef struct alineo_mount {
     size_t size;
     const char *source;     /* absolute, links resolved */
@@ -338,8 +338,8 @@ typedef struct alineo_image_request {
     alineo_call *call;
 } alineo_image_request;
 
-/** A piece of what code gave: text of a stream, a result by MIME type, or an error with traceback.
- *  */
+/** A piece of what code gave: text of a stream, a result by MIME type, or an error with
+ * traceback. */
 typedef struct alineo_code_event {
     size_t size;
     alineo_stream stream;  /* STDOUT or STDERR with `data`, else 0 */
@@ -600,16 +600,16 @@ typedef struct alineo_provider_table {
     alineo_code (*file_search)(alineo_provider *self, const char *id,
                                const alineo_file_request *request, alineo_file_info_fn *found,
                                void *user, alineo_error **err);
-    /** Replaces each `find` in the file; *count says how many. The file is never seen half-changed.
-     *  */
+    /** Replaces each `find` in the file; *count says how many. The file is never seen
+     * half-changed. */
     alineo_code (*file_replace)(alineo_provider *self, const char *id,
                                 const alineo_file_request *request, uint64_t *count,
                                 alineo_error **err);
 
     /* --- group snapshots: capability snapshot --- */
 
-    /** Makes a snapshot of a sandbox and calls found once, when it is ready. Whole or not at all.
-     *  */
+    /** Makes a snapshot of a sandbox and calls found once, when it is ready. Whole or not at
+     * all. */
     alineo_code (*snapshot_create)(alineo_provider *self, const char *id, const char *name,
                                    alineo_call *call, alineo_snapshot_info_fn *found, void *user,
                                    alineo_error **err);
@@ -662,8 +662,8 @@ typedef struct alineo_provider_table {
     alineo_code (*metrics_watch)(alineo_provider *self, const char *id, int64_t interval_ms,
                                  alineo_call *call, alineo_metrics_fn *found, void *user,
                                  alineo_error **err);
-    /** `what`: "logs" (of the sandbox's own program) or "events" (of the platform); text in pieces.
-     *  */
+    /** `what`: "logs" (of the sandbox's own program) or "events" (of the platform); text in
+     * pieces. */
     alineo_code (*diagnostics)(alineo_provider *self, const char *id, const char *what,
                                alineo_call *call, alineo_text_fn *found, void *user,
                                alineo_error **err);
