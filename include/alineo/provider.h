@@ -365,6 +365,15 @@ typedef struct alineo_metrics {
 } alineo_metrics;
 typedef int32_t alineo_metrics_fn(void *user, const alineo_metrics *metrics);
 
+/** Which port of a sandbox to reach, and how. */
+typedef struct alineo_endpoint_request {
+    size_t size;
+    int32_t port;          /* 1-65535, inside */
+    uint32_t flags;        /* none yet */
+    int64_t expires_at_ms; /* a signed endpoint that ends then, where there are such; 0 = as the provider does */
+    alineo_call *call;
+} alineo_endpoint_request;
+
 /** Strings of a listing that need no struct of their own (ids, lines of text). */
 typedef int32_t alineo_text_fn(void *user, const char *text, size_t size);
 
@@ -639,7 +648,7 @@ typedef struct alineo_provider_table {
     /* --- group network: endpoint by `endpoints`, the rest by `egress` --- */
 
     /** How to reach a port inside from here. The same port asked again gives the same endpoint. */
-    alineo_code (*endpoint)(alineo_provider *self, const char *id, int32_t port, alineo_call *call,
+    alineo_code (*endpoint)(alineo_provider *self, const char *id, const alineo_endpoint_request *request,
                             alineo_endpoint_fn *found, void *user, alineo_error **err);
     /** The policy in force, as a JSON object of the provider's ({status, mode, enforcementMode,
      * policy}). */
