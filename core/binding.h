@@ -73,4 +73,9 @@ alineo_code al_broker_open(const alineo_config *config, const alineo_own_broker 
                            alineo_error **err);
 void al_broker_close(al_broker_binding *binding);
 
+/* In a forked child: frees the memory, calls no plugin, takes no lock. NULL is fine. */
+void al_provider_forget(al_provider_binding *binding);
+void al_storage_forget(al_storage_binding *binding);
+void al_broker_forget(al_broker_binding *binding);
+
 #endif
