@@ -368,9 +368,10 @@ typedef int32_t alineo_metrics_fn(void *user, const alineo_metrics *metrics);
 /** Which port of a sandbox to reach, and how. */
 typedef struct alineo_endpoint_request {
     size_t size;
-    int32_t port;          /* 1-65535, inside */
-    uint32_t flags;        /* none yet */
-    int64_t expires_at_ms; /* a signed endpoint that ends then, where there are such; 0 = as the provider does */
+    int32_t port;   /* 1-65535, inside */
+    uint32_t flags; /* none yet */
+    /* A signed endpoint that ends then, where there are such; 0 = as the provider does. */
+    int64_t expires_at_ms;
     alineo_call *call;
 } alineo_endpoint_request;
 
@@ -648,8 +649,9 @@ typedef struct alineo_provider_table {
     /* --- group network: endpoint by `endpoints`, the rest by `egress` --- */
 
     /** How to reach a port inside from here. The same port asked again gives the same endpoint. */
-    alineo_code (*endpoint)(alineo_provider *self, const char *id, const alineo_endpoint_request *request,
-                            alineo_endpoint_fn *found, void *user, alineo_error **err);
+    alineo_code (*endpoint)(alineo_provider *self, const char *id,
+                            const alineo_endpoint_request *request, alineo_endpoint_fn *found,
+                            void *user, alineo_error **err);
     /** The policy in force, as a JSON object of the provider's ({status, mode, enforcementMode,
      * policy}). */
     alineo_code (*egress_get)(alineo_provider *self, const char *id, alineo_call *call,
