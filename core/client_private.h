@@ -34,6 +34,7 @@ struct alineo_client {
     al_broker_binding *broker; /* NULL = none */
     al_capabilities *capabilities;
     al_journal *journal;
+    struct al_timers *timers; /* backstops of timeouts; made by open, see timers.h */
     char ledger_id[33];
     struct al_slots *slots; /* maxConcurrency; see slots.h */
     struct al_sandbox_table

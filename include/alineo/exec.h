@@ -13,10 +13,12 @@
  * writer's.
  *
  * An outcome is never invented. The code that wait, pipe and output return is, in this order:
- * EXEC_LOST (the link broke, the outcome is unknown), TIMEOUT, CANCELLED, COMMAND_FAILED (with
- * `strict`, for an outcome other than exit code 0), STORAGE_UNAVAILABLE. The result is always
- * filled in, whatever the code. What they report is in storage when they return; when storage stays
- * away longer than ledger.patienceMs, result->ledger_code says so, and the call may be made again.
+ * EXEC_LOST (the link broke, the outcome is unknown), TIMEOUT, CANCELLED, what went wrong with the
+ * caller's descriptor (IO) or limit (TOO_LARGE), COMMAND_FAILED (with `strict`, for an outcome
+ * other than exit code 0), STORAGE_UNAVAILABLE. The result is always filled in, whatever the code.
+ * What they report is in storage when they return; when storage stays away longer than
+ * ledger.patienceMs, result->ledger_code says so, and the call may be made again: it goes on where
+ * it was, and once the outcome is stored it gives the same code each time.
  */
 
 #include <alineo/base.h>

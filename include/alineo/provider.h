@@ -172,7 +172,8 @@ typedef struct alineo_exec_request {
         *argv; /* NULL-terminated, at least one; found by PATH where it has no slash */
     /* Bytes that the command finds to read on its descriptor 9, up to 16 MiB; NULL = none. A
      * provider without descriptors inside stores them in a file that it opens as descriptor 9 and
-     * removes. */
+     * removes. The command may open it once more, as /dev/fd/9, and reads it from the start then:
+     * so a file of which each user of the sandbox may read (a memfd is one), not a pipe. */
     const void *script;
     size_t script_size;
     const char *cwd;        /* NULL = the sandbox's default */
@@ -196,7 +197,11 @@ typedef struct alineo_exec_io {
     size_t size;
     alineo_provider_exec *exec;
     int stdin_fd;  /* write end */
-    int stdout_fd; /* read ends; at their end when nothing holds the other side */
+    /* Read ends; at their end when nothing holds the other side. All that the command itself wrote
+     * is there before status_fd tells. The core closes them when the command has ended: a provider
+     * keeps a copy then and reads it to its end, so that a child left in the background meets
+     * neither SIGPIPE nor a full pipe. */
+    int stdout_fd;
     int stderr_fd;
     int pty_fd; /* in place of the three with want_pty */
     /* Readable, or at its end, once exec_wait would answer at once; never read by the core. */
@@ -431,7 +436,8 @@ typedef struct alineo_provider_table {
      * missing program is the outcome EXITED 127, one that cannot be executed 126, both with
      * `detail`. FILE_NOT_FOUND for a cwd that is not there (NOT_A_DIRECTORY, PERMISSION_DENIED
      * likewise), TOO_LARGE for arguments past the kernel's limits, SANDBOX_PAUSED,
-     * SANDBOX_NOT_RUNNING, EXEC_NOT_READY, SHELL_NOT_FOUND.
+     * SANDBOX_NOT_RUNNING, EXEC_NOT_READY, SHELL_NOT_FOUND. EXEC_LOST is for an answer that got
+     * lost, so that the command may have started; with every other failure nothing of it runs.
      */
     alineo_code (*exec_start)(alineo_provider *self, const char *id,
                               const alineo_exec_request *request, alineo_exec_io *io,
@@ -497,14 +503,16 @@ typedef struct alineo_provider_table {
                                uint16_t columns, alineo_error **err);
     /**
      * Gives what came next: *stream and *used bytes (1 to capacity) in `buffer`; *used 0 = both
-     * streams are at their end. Blocks until there is something; exec_cancel makes it come back. In
-     * order within a stream. EXEC_LOST when the link broke.
+     * streams are at their end, or the command itself has ended and all that it wrote was given:
+     * what a child left behind writes later is not waited for. Blocks until there is something;
+     * the end of the command and exec_cancel make it come back. In order within a stream.
+     * EXEC_LOST when the link broke.
      */
     alineo_code (*exec_read)(alineo_provider *self, alineo_provider_exec *exec, void *buffer,
                              size_t capacity, alineo_stream *stream, size_t *used,
                              alineo_error **err);
     /** Hands over *used (at least 1) of `data_size` bytes for stdin. Blocks while the command does
-     * not read. The command's stdin is closed: IO. */
+     * not read. The command closed its stdin or ended: IO, also for a call that waits. */
     alineo_code (*exec_write)(alineo_provider *self, alineo_provider_exec *exec, const void *data,
                               size_t data_size, size_t *used, alineo_error **err);
     /** The end of stdin. Idempotent. */
