@@ -196,7 +196,7 @@ typedef struct alineo_exec_request {
 typedef struct alineo_exec_io {
     size_t size;
     alineo_provider_exec *exec;
-    int stdin_fd;  /* write end */
+    int stdin_fd; /* write end */
     /* Read ends; at their end when nothing holds the other side. All that the command itself wrote
      * is there before status_fd tells. The core closes them when the command has ended: a provider
      * keeps a copy then and reads it to its end, so that a child left in the background meets
