@@ -28,7 +28,7 @@ alineo_code al_wrap(alineo_error **err, const char *format, ...) ALINEO_PRINTF(2
 /** The one error for want of memory; gives NO_MEMORY. */
 alineo_code al_fail_memory(alineo_error **err);
 
-/** As al_fail with ": <what errno says>" behind the message. ENOMEM is NO_MEMORY whatever `code`. */
+/** As al_fail with ": <what errno says>" behind the message. ENOMEM is always NO_MEMORY. */
 alineo_code al_fail_errno(alineo_error **err, alineo_code code, int error_number, const char *hint,
                           const char *format, ...) ALINEO_PRINTF(5, 6);
 

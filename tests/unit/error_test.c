@@ -114,7 +114,7 @@ static void an_error_is_handed_over_or_dropped(void **state) {
     assert_ptr_equal(kept, &from);
 }
 
-/* --- what plugins answer ------------------------------------------------------------------------ */
+/* --- what plugins answer ---------------------------------------------------------------------- */
 
 static void a_plugin_that_keeps_to_the_rules_is_believed(void **state) {
     (void)state;
@@ -178,7 +178,7 @@ static void an_error_with_another_code_is_the_plugins_fault(void **state) {
     check_internal(error, "CONFLICT with an error that says TIMEOUT: too slow");
 }
 
-/* --- without memory ----------------------------------------------------------------------------- */
+/* --- without memory --------------------------------------------------------------------------- */
 
 static void make_wrap_and_detail(void *state) {
     (void)state;
