@@ -10,25 +10,22 @@
 
 #include "core/binding.h"
 #include "core/capabilities.h"
+#include "core/config_values.h"
+#include "core/hooks.h"
 #include "core/journal.h"
+#include "core/slots.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
-/** The client's and the sandbox's hooks together, called in order. */
-#define AL_HOOKS_MAX 4
-typedef struct al_hooks {
-    alineo_hooks set[AL_HOOKS_MAX];
-    size_t count;
-} al_hooks;
-
 struct alineo_client {
-    atomic_int refs; /* the caller's hold, and one a sandbox or reader */
+    atomic_int refs; /* the caller's hold, and one a sandbox, a reader, a create that runs late */
     pid_t pid;       /* that opened it: it does not cross fork() */
     al_log log;
     al_hooks hooks;
-    alineo_config *config; /* its own copy or reference */
+    alineo_config *config;   /* a hold of its own */
+    al_config_values values; /* of config */
     al_provider_binding *provider;
     al_storage_binding *storage;
     al_broker_binding *broker; /* NULL = none */
@@ -36,14 +33,20 @@ struct alineo_client {
     al_journal *journal;
     struct al_timers *timers; /* backstops of timeouts; made by open, see timers.h */
     char ledger_id[33];
-    struct al_slots *slots; /* maxConcurrency; see slots.h */
-    struct al_sandbox_table
-        *open; /* sandboxes that have a handle here, by id; see sandbox_private.h */
+    al_slots *slots;               /* maxConcurrency */
+    struct al_sandbox_table *open; /* sandboxes that have a handle here; see sandbox_private.h */
+    struct al_sweeper *sweeper;    /* removes what late creates leave; see sweeper.h */
 };
 
-/** The one check at the door of every public function: CLIENT_FORKED in a forked child. */
-alineo_code al_client_enter(alineo_client *client, alineo_error **err);
+/** The one check at the door of every public function: INVALID_ARGUMENT for NULL, CLIENT_FORKED in
+ * a forked child. */
+alineo_code al_client_enter(const alineo_client *client, alineo_error **err);
 
+/** Whether this is a forked child, where nothing may be locked, called or written. */
+int al_client_is_forked(const alineo_client *client);
+
+/** The last hold ends the client: what is queued is stored (bounded by ledger.patienceMs), plugins
+ * are closed. In a forked child it only frees memory. */
 void al_client_ref(alineo_client *client);
 void al_client_unref(alineo_client *client);
 

@@ -17,12 +17,15 @@ typedef struct al_sandbox_watcher {
 } al_sandbox_watcher;
 
 typedef struct al_sandbox_state {
-    atomic_int refs;
+    int refs; /* guarded by the table's lock */
     pthread_mutex_t lock;
     char *id;
     int closed;       /* guarded by lock; close was asked for or the sandbox is known to be gone */
     int32_t last_seq; /* guarded by lock; greatest number of an exec that this process knows of */
     al_sandbox_watcher *watchers; /* guarded by lock */
+    int gone;                     /* guarded by lock; the provider confirmed its end */
+    int close_is_stored;          /* guarded by lock; the ledger has a sandbox_closed */
+    al_ticket close_ticket;       /* guarded by lock; of our sandbox_closed, 0 = none was put */
 } al_sandbox_state;
 
 struct alineo_sandbox {
@@ -33,7 +36,7 @@ struct alineo_sandbox {
     char *run_id;
     char *shell; /* "/bin/sh" by default */
     al_hooks hooks;
-    int holds_slot;
+    atomic_int holds_slot;
 };
 
 /** At the door of every public function on a sandbox: CLIENT_FORKED, SANDBOX_CLOSED. */
@@ -50,5 +53,31 @@ int32_t al_sandbox_next_seq(alineo_sandbox *sandbox);
 alineo_code al_sandbox_watch(alineo_sandbox *sandbox, al_sandbox_watcher *watcher,
                              alineo_error **err);
 void al_sandbox_unwatch(alineo_sandbox *sandbox, al_sandbox_watcher *watcher);
+
+/** The sandboxes that have a handle in this client. */
+typedef struct al_sandbox_table al_sandbox_table;
+alineo_code al_sandbox_table_new(al_sandbox_table **out, alineo_error **err);
+/** Nothing of it is in use any more. `forked`: in a forked child. NULL is fine. */
+void al_sandbox_table_free(al_sandbox_table *table, int forked);
+/** Whether there is a handle on that sandbox. */
+int al_sandbox_table_has(al_sandbox_table *table, const char *id);
+
+/** What a new handle is made of; strings are copied. */
+typedef struct al_sandbox_parts {
+    const char *id;
+    const char *name;
+    const char *run_id;
+    const char *shell; /* NULL = /bin/sh */
+    int32_t last_seq;  /* greatest number of an exec in the ledger; below 1 = none */
+    const al_hooks *hooks;
+} al_sandbox_parts;
+
+/** Makes a handle with one hold; it holds the client, and takes over the slot that the caller
+ * holds, on success. NO_MEMORY. */
+alineo_code al_sandbox_new(alineo_client *client, const al_sandbox_parts *parts,
+                           alineo_sandbox **out, alineo_error **err);
+
+/** Gives the handle's slot back, once. */
+void al_sandbox_give_slot(alineo_sandbox *sandbox);
 
 #endif
