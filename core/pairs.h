@@ -15,9 +15,9 @@ size_t al_pairs_count(const char *const *pairs);
 const char *al_pairs_get(const char *const *pairs, const char *name);
 
 /**
- * Checks an environment: names match [A-Za-z_.-][A-Za-z0-9_.-]* and come once, each has a value, and
- * "NAME=VALUE" fits what a kernel takes in one entry (131,071 bytes). INVALID_ARGUMENT, TOO_LARGE;
- * no value is ever in a message.
+ * Checks an environment: names match [A-Za-z_.-][A-Za-z0-9_.-]* and come once, each has a value,
+ * and "NAME=VALUE" fits what a kernel takes in one entry (131,071 bytes). INVALID_ARGUMENT,
+ * TOO_LARGE; no value is ever in a message.
  */
 alineo_code al_env_check(const char *const *env, alineo_error **err);
 
