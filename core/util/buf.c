@@ -120,7 +120,7 @@ char *al_buf_reserve(al_buf *buf, size_t size) {
 }
 
 void al_buf_commit(al_buf *buf, size_t size) {
-    if (size == 0)
+    if (buf->data == NULL)
         return;
     buf->size += size;
     buf->data[buf->size] = '\0';
