@@ -98,9 +98,8 @@ struct local_cgroups {
     int commands_fd; /* v2 folder in which groups of commands are made */
     int memory_fd;   /* folder with the limit, v1 or v2; pid 1 is not in it */
     int cpu_fd;
-    int join_fds[3]; /* v1 `tasks` files that a command joins by itself */
-    bool memory_is_v2;
-    bool cpu_is_v2;
+    int join_fds[3];         /* v1 `tasks` files that a command joins by itself */
+    unsigned v2_controllers; /* one bit for each that is on v2 */
     bool has_cpu_limit;
 };
 
@@ -118,6 +117,7 @@ struct local_box {
     int root_fd;         /* the box's root folder (O_PATH) */
     int range_fd;        /* holds the lock of the id range */
     uint32_t range_base; /* host uid and gid of guest root */
+    int status;          /* of pid 1 once local_box_kill has taken it, as from waitpid() */
     bool is_frozen;
     struct local_cgroups cgroups;
 };
@@ -142,14 +142,14 @@ typedef int (*local_pid1)(void *arg, const struct local_inside *inside);
  * not ignored. It takes the box's resource limits (it can no longer write a core file) and, from
  * then on, is the last to be killed when the machine lacks memory.
  *
- * Failure: nothing is left on the host but the (empty) upper and work folders; BOX is untouched;
- * FAULT says which step. Takes up to about 10 s when the kernel hangs, else 4 ms. */
+ * Failure: nothing is left on the host but what is in `folder`; BOX is untouched; FAULT says which
+ * step. Takes up to 10 s when the kernel hangs, else 4 ms. */
 AL_MUST_CHECK int local_box_build(const struct local_spec *spec, local_pid1 pid1, void *arg,
                                   struct local_box *box, struct local_fault *fault);
 
 /* The bottom layer for `host_image`: makes the skeleton below STORE (an absolute path, root's and
  * 0700) when it is not there yet, and gives its path (free() it). Safe when several processes do it
- * at once; where it is there already this is two system calls. */
+ * at once. */
 AL_MUST_CHECK int local_host_image_prepare(const char *store, char **layer,
                                            struct local_fault *fault);
 
@@ -244,10 +244,12 @@ enum local_step {
     LOCAL_STEP_EXEC = 7 /* ENOENT: exit code 127; E2BIG: too large; all else: 126 */
 };
 
-/* Turns the child into the command. Returns only on failure: the step, *ERRNUM why. The caller then
- * writes that to status_fd (of the same number as before) and calls _exit(). */
+/* Turns the child into the command: joins its limits, takes its descriptors, a session of its own,
+ * its user and folder, then the filter of system calls and default signals, and executes. Returns
+ * only on failure: the step, and *ERRNUM why. COMMAND's status_fd may have been given another
+ * number: the caller then writes to that and calls _exit(). */
 enum local_step local_command_enter(const struct local_inside *inside,
-                                    const struct local_command *command, int *errnum);
+                                    struct local_command *command, int *errnum);
 
 /* --- probe ------------------------------------------------------------------------------------ */
 
