@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -15,7 +16,8 @@
 
 enum {
     /* mount() cuts its options here, and says nothing. */
-    MOUNT_OPTIONS_MAX = 4095
+    MOUNT_OPTIONS_MAX = 4095,
+    UNCOVER_TRIES_MAX = 16
 };
 
 int local_root_begin(struct local_fault *fault) {
@@ -130,13 +132,30 @@ int local_root_assemble(const struct local_trees *trees, struct local_fault *fau
     return error == 0 ? 0 : local_fault_set(fault, error, "put %s into the sandbox's root", which);
 }
 
+/* Whether something still lies over the root: then the way up from it leads there. */
+static int is_root_covered(bool *is_covered) {
+    struct stat root;
+    struct stat above;
+    if (stat("/", &root) != 0 || stat("/..", &above) != 0)
+        return errno;
+    *is_covered = root.st_dev != above.st_dev || root.st_ino != above.st_ino;
+    return 0;
+}
+
 int local_root_enter(struct local_fault *fault) {
     if (syscall(SYS_pivot_root, ".", ".") != 0)
         return local_fault_set(fault, errno, "enter the sandbox's root");
-    /* The old root now lies over the new one, and all of the host below it. */
-    if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
-        return local_fault_set(fault, errno, "leave the host's root");
-    return 0;
+    /* The old root now lies over the new one, the staging folder over that; under it, who knows. Each
+     * call takes the topmost with all that is mounted in it. */
+    bool is_covered = true;
+    for (int tries = 0; is_covered; tries++) {
+        if (tries == UNCOVER_TRIES_MAX)
+            return local_fault_set(fault, ELOOP, "leave the host's root");
+        int error = umount2(".", MNT_DETACH) != 0 ? errno : is_root_covered(&is_covered);
+        if (error != 0)
+            return local_fault_set(fault, error, "leave the host's root");
+    }
+    return chdir("/") != 0 ? local_fault_set(fault, errno, "enter the sandbox's root") : 0;
 }
 
 /* --- in the new root ---------------------------------------------------------------------------
