@@ -53,8 +53,8 @@ static const uint8_t numbers[256] = {
     ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
 };
 
-/* Reads COUNT (2 to 4) digits into the high end of 24 bits. A byte outside the alphabet becomes a number with the
- * bits above those 24 set. */
+/* Reads COUNT (2 to 4) digits into the high end of 24 bits. A byte outside the alphabet becomes a
+ * number with the bits above those 24 set. */
 static uint32_t read_group(const char *text, size_t count) {
     uint32_t group = 0;
     uint32_t invalid = 0;

@@ -18,7 +18,8 @@ void al_base64_encode(const void *data, size_t size, char *out);
 /* Appends the text; failures as for any append. */
 void al_base64_append(al_buf *out, const void *data, size_t size);
 
-/* How many bytes SIZE bytes of text give: exact but for the padding, which makes it one or two less. */
+/* How many bytes SIZE bytes of text give: exact but for the padding, which makes it one or two
+ * less. */
 size_t al_base64_decoded_size_max(size_t size);
 
 /* Reads the whole text. EINVAL for any byte outside the alphabet (blanks and line ends too), a size

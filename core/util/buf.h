@@ -58,9 +58,9 @@ void al_buf_append_char(al_buf *buf, char byte);
 void al_buf_printf(al_buf *buf, const char *format, ...) AL_PRINTF(2, 3);
 void al_buf_vprintf(al_buf *buf, const char *format, va_list arguments) AL_PRINTF(2, 0);
 
-/* Room for writing in place: a pointer to at least SIZE bytes behind the present end, or NULL (error
- * is set, or was set before). Then al_buf_commit, always, says how many of them count (0 if none); the
- * rest is forgotten. */
+/* Room for writing in place: a pointer to at least SIZE bytes behind the present end, or NULL
+ * (error is set, or was set before). Then al_buf_commit, always, says how many of them count (0 if
+ * none); the rest is forgotten. */
 char *al_buf_reserve(al_buf *buf, size_t size);
 void al_buf_commit(al_buf *buf, size_t size);
 

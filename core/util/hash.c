@@ -7,7 +7,8 @@
 #include "random.h"
 #include "str.h"
 
-/* Open addressing with linear probing; at most three quarters of the slots are taken, so a probe ends. */
+/* Open addressing with linear probing; at most three quarters of the slots are taken, so a probe
+ * ends. */
 struct al_hash_slot {
     char *key; /* NULL = free */
     void *value;
@@ -143,7 +144,8 @@ void *al_hash_get(const al_hash *map, const char *key) {
     return slot != NULL ? slot->value : NULL;
 }
 
-/* Slots behind a freed one move up where they were only pushed on by what stood before them, so no mark need stay. */
+/* Slots behind a freed one move up where they were only pushed on by what stood before them, so no
+ * mark need stay. */
 static void close_gap(al_hash *map, size_t gap) {
     size_t mask = map->capacity - 1;
     for (size_t at = (gap + 1) & mask; map->slots[at].key != NULL; at = (at + 1) & mask) {

@@ -29,8 +29,8 @@ typedef struct al_hash {
 void al_hash_free(al_hash *map);
 AL_CLEANUP_INSIDE(al_hash, al_hash_free);
 
-/* Sets KEY to VALUE (not NULL). *OLD (may be NULL) gets the value that was there, or NULL. On failure
- * (ENOMEM) the map is unchanged; to set a key that is there already needs no memory. */
+/* Sets KEY to VALUE (not NULL). *OLD (may be NULL) gets the value that was there, or NULL. On
+ * failure (ENOMEM) the map is unchanged; to set a key that is there already needs no memory. */
 AL_MUST_CHECK int al_hash_set(al_hash *map, const char *key, void *value, void **old);
 
 /* The value, or NULL. */

@@ -2,7 +2,8 @@
 #ifndef ALINEO_UTIL_JSON_ARENA_H
 #define ALINEO_UTIL_JSON_ARENA_H
 
-/* Memory for the many small parts of a document, all freed at once. An all-zero arena is valid and empty. */
+/* Memory for the many small parts of a document, all freed at once. An all-zero arena is valid and
+ * empty. */
 
 #include <stddef.h>
 

@@ -28,12 +28,12 @@ void al_json_set_error(al_json_error *error, const char *text, size_t offset, co
 /* Finds out what keeps the text at SPOT from being JSON and fills ERROR. */
 void al_json_diagnose(const al_json_spot *spot, al_json_error *error);
 
-/* Looks at a text before it is parsed: false, and ERROR filled, when it is empty, begins with a byte order mark, is
- * UTF-16 or UTF-32, or is not valid UTF-8. */
+/* Looks at a text before it is parsed: false, and ERROR filled, when it is empty, begins with a
+ * byte order mark, is UTF-16 or UTF-32, or is not valid UTF-8. */
 bool al_json_check_encoding(const char *text, size_t size, al_json_error *error);
 
-/* The offset in TEXT (the inside of a string, otherwise right) of an escape that is half of a surrogate pair; SIZE when
- * there is none. */
+/* The offset in TEXT (the inside of a string, otherwise right) of an escape that is half of a
+ * surrogate pair; SIZE when there is none. */
 size_t al_json_find_lone_surrogate(const char *text, size_t size);
 
 #endif

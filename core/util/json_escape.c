@@ -4,16 +4,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Text is worked on in pieces whose escaped form surely fits in a block on the stack, so that the buffer is asked for
- * exactly what it gets and its limit holds to the byte. */
+/* Text is worked on in pieces whose escaped form surely fits in a block on the stack, so that the
+ * buffer is asked for exactly what it gets and its limit holds to the byte. */
 enum {
     PIECE_SIZE = 512,
     ESCAPE_SIZE_MAX = 6,
     BLOCK_SIZE = PIECE_SIZE * ESCAPE_SIZE_MAX + 8
 };
 
-/* A word with the high bit set in each byte of WORD that must be escaped, and perhaps in bytes after (in memory) the
- * first such one: good for finding the first. */
+/* A word with the high bit set in each byte of WORD that must be escaped, and perhaps in bytes
+ * after (in memory) the first such one: good for finding the first. */
 static uint64_t find_escapes(uint64_t word) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t quote = word ^ ones * '"';

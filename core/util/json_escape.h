@@ -6,7 +6,8 @@
 
 #include "buf.h"
 
-/* Appends TEXT, which must be valid UTF-8, as a JSON string with its quotes. For the json*.c files only. */
+/* Appends TEXT, which must be valid UTF-8, as a JSON string with its quotes. For the json*.c files
+ * only. */
 void al_json_append_string(al_buf *out, const char *text, size_t size);
 
 #endif

@@ -43,7 +43,8 @@ struct al_json {
 /* Byte order of keys; a shorter one comes before one that it begins. */
 int al_json_compare_keys(const al_json_node *a, const char *key, size_t key_size);
 
-/* The place of KEY in the index of an object that has one: the first member that is not below it, up to count. */
+/* The place of KEY in the index of an object that has one: the first member that is not below it,
+ * up to count. */
 size_t al_json_index_position(const al_json_node *object, const char *key, size_t key_size);
 
 #endif

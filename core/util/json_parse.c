@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds a document from what yajl reports. yajl is given the whole text at once; each report is matched with the
- * place of its token, which lies behind the last one, blanks, commas and colons between. */
+/* Builds a document from what yajl reports. yajl is given the whole text at once; each report is
+ * matched with the place of its token, which lies behind the last one, blanks, commas and colons
+ * between. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -63,8 +64,8 @@ static uint32_t count_characters(const char *text, size_t size) {
     return count;
 }
 
-/* Moves to where the token begins that yajl just reported, which *BEGIN (may be NULL) gets. Stops at the two control
- * characters that yajl takes for blanks and JSON does not. */
+/* Moves to where the token begins that yajl just reported, which *BEGIN (may be NULL) gets. Stops
+ * at the two control characters that yajl takes for blanks and JSON does not. */
 static int begin_token(parser *p, place *begin) {
     place at = p->at;
     for (; at.offset < p->size; at.offset++) {
@@ -164,8 +165,8 @@ static int on_number(void *context, const char *text, size_t size) {
     return add_text(p, AL_JSON_NUMBER, begin, text, size);
 }
 
-/* Finds the token of the string that yajl just read, SIZE bytes long when its escapes are resolved, and refuses what
- * yajl lets pass. */
+/* Finds the token of the string that yajl just read, SIZE bytes long when its escapes are resolved,
+ * and refuses what yajl lets pass. */
 static int take_string_token(parser *p, size_t size, place *begin) {
     if (!begin_token(p, begin))
         return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies a parsed value by walking it with its links up, so depth costs neither stack nor memory. */
+/* Copies a parsed value by walking it with its links up, so depth costs neither stack nor memory.
+ * */
 #include "json_node.h"
 #include "json_write.h"
 

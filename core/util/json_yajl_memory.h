@@ -2,8 +2,9 @@
 #ifndef ALINEO_UTIL_JSON_YAJL_MEMORY_H
 #define ALINEO_UTIL_JSON_YAJL_MEMORY_H
 
-/* Memory for yajl, which writes to what it is given without looking whether it was given any. When there is none we
- * leave yajl by longjmp; since all it ever got is listed here, nothing is lost. For the json*.c files only. */
+/* Memory for yajl, which writes to what it is given without looking whether it was given any. When
+ * there is none we leave yajl by longjmp; since all it ever got is listed here, nothing is lost.
+ * For the json*.c files only. */
 
 #include <setjmp.h>
 #include <yajl/yajl_common.h>

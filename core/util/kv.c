@@ -52,8 +52,8 @@ static int make_room(al_kv *map) {
     return 0;
 }
 
-/* Puts KEY, which is about to be entered at the end, in the index, made first if now is the time. A failure leaves the
- * old index, or none. */
+/* Puts KEY, which is about to be entered at the end, in the index, made first if now is the time. A
+ * failure leaves the old index, or none. */
 static int enter_in_index(al_kv *map, const char *key) {
     bool is_new = map->index.count == 0;
     if (is_new && map->count < COUNT_WITHOUT_INDEX)

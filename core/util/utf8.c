@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* What the first byte of a character says: how many bytes follow, and between which values the next one lies. The
- * limits on that one byte keep out overlong forms (e0, f0), surrogates (ed) and what is above U+10FFFF (f4). */
+/* What the first byte of a character says: how many bytes follow, and between which values the next
+ * one lies. The limits on that one byte keep out overlong forms (e0, f0), surrogates (ed) and what
+ * is above U+10FFFF (f4). */
 struct lead {
     uint8_t following;
     uint8_t low;
@@ -24,8 +25,8 @@ static bool read_lead(uint8_t byte, struct lead *out) {
     return true;
 }
 
-/* How many of the bytes at P, up to SIZE, belong to a character that is right so far; *WHOLE is its full size. A byte
- * that begins none gives 0. */
+/* How many of the bytes at P, up to SIZE, belong to a character that is right so far; *WHOLE is its
+ * full size. A byte that begins none gives 0. */
 static size_t check_character(const uint8_t *p, size_t size, size_t *whole) {
     struct lead lead;
     if (!read_lead(p[0], &lead))

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* Makes the process use a locale whose decimal point is a comma, as a host program may: an installed one, or de_DE made by
- * localedef in a temporary folder. False when there is neither. use_c_locale() undoes it. */
+/* Makes the process use a locale whose decimal point is a comma, as a host program may: an
+ * installed one, or de_DE made by localedef in a temporary folder. False when there is neither.
+ * use_c_locale() undoes it. */
 bool use_comma_locale(void);
 void use_c_locale(void);
 

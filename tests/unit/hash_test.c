@@ -10,7 +10,8 @@
 
 static void the_hash_is_siphash(void **state) {
     (void)state;
-    /* The published values of SipHash-1-3 for the key 00 01 .. 0f and the messages "", 00, 00 01, ... */
+    /* The published values of SipHash-1-3 for the key 00 01 .. 0f and the messages "", 00, 00 01,
+     * ... */
     const uint64_t seed[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
     assert_true(al_hash_bytes(seed, "", 0) == UINT64_C(0xabac0158050fc4dc));
     assert_true(al_hash_bytes(seed, "\0", 1) == UINT64_C(0xc9f49bf37d57ca93));

@@ -49,7 +49,8 @@ static void values_of_every_type_are_written(void **state) {
 
 static void every_character_survives_writing_and_reading(void **state) {
     (void)state;
-    /* Each byte of ASCII at each place of a word, and at the ends of the pieces that long texts are cut in. */
+    /* Each byte of ASCII at each place of a word, and at the ends of the pieces that long texts are
+     * cut in. */
     for (size_t before = 0; before < 1100; before = before < 20 ? before + 1 : before + 61) {
         char text[1400];
         memset(text, 'x', before);

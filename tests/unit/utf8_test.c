@@ -7,16 +7,21 @@
 #include "core/util/cleanup.h"
 #include "tests/support/test.h"
 
-/* By the definition: decode bit by bit and compare with what must have been encoded. Slow and simple. */
+/* How many bytes a character takes that begins with this one; 0 for a byte that begins none. */
+static size_t length_by_first_byte(uint8_t first) {
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc0)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+}
+
+/* By the definition: decode bit by bit and compare with what must have been encoded. Slow and
+ * simple. */
 static size_t valid_size_by_definition(const uint8_t *p, size_t size) {
     size_t at = 0;
     while (at < size) {
-        size_t whole = p[at] < 0x80   ? 1
-                       : p[at] < 0xc0 ? 0
-                       : p[at] < 0xe0 ? 2
-                       : p[at] < 0xf0 ? 3
-                       : p[at] < 0xf8 ? 4
-                                      : 0;
+        size_t whole = length_by_first_byte(p[at]);
         if (whole == 0 || whole > size - at)
             return at;
         uint32_t character = whole == 1 ? p[at] : p[at] & (0x7fu >> whole);
