@@ -118,8 +118,10 @@ static alineo_code find_ledger_id(alineo_client *client, alineo_error **err) {
         if (code == ALINEO_OK)
             code = read_ledger_id(storage, &id, err);
     }
-    if (code != ALINEO_OK)
-        return al_wrap(err, "open the ledger");
+    if (code != ALINEO_OK) {
+        (void)al_wrap(err, "open the ledger");
+        return code;
+    }
 
     size_t size = id == NULL ? 0 : strlen(id);
     if (size == LEDGER_ID_SIZE && strspn(id, "0123456789abcdef") == size)
@@ -148,7 +150,9 @@ static alineo_code open_provider(alineo_client *client, const alineo_client_opti
     if (code != ALINEO_OK || client->values.require == NULL)
         return code;
     code = al_capabilities_require(client->capabilities, client->values.require, NULL, err);
-    return code == ALINEO_OK ? code : al_wrap(err, "\"require\" of the config");
+    if (code != ALINEO_OK)
+        (void)al_wrap(err, "\"require\" of the config");
+    return code;
 }
 
 static alineo_code open_ledger(alineo_client *client, const alineo_client_options *options,

@@ -11,8 +11,8 @@
 /**
  * Checks one mount of a caller. `allowed`: absolute folders, NULL-terminated; NULL or empty allows
  * none. Links are resolved on both sides before they are compared, so a link inside an allowed
- * folder that leads out of it is refused. *source: the resolved path, to be freed; *target: the
- * path inside without "//" and ".", to be freed. INVALID_ARGUMENT, PERMISSION_DENIED (not allowed),
+ * folder that leads out of it is refused. *source: the resolved path; *target: the path inside
+ * without "//" and "."; both are to be freed. INVALID_ARGUMENT, PERMISSION_DENIED (not allowed),
  * NO_MEMORY.
  */
 alineo_code al_mount_check(const char *const *allowed, const alineo_mount *mount, char **source,

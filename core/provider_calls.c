@@ -54,18 +54,46 @@ static alineo_code check_relay(const relay *self, alineo_error **err) {
     return ALINEO_INTERNAL;
 }
 
+/* What one of the functions answered that tell of one sandbox. */
+static alineo_code end_relay(const relay *self, alineo_code code, alineo_error *failure,
+                             alineo_error **err) {
+    code = al_from_plugin(code, self->provider->plugin, self->function, &failure);
+    if (code != ALINEO_OK)
+        return al_error_give(&failure, err);
+    if (self->count > 0)
+        return check_relay(self, err);
+    al_fail(err, ALINEO_INTERNAL, "tell the makers of the plugin",
+            "%s: %s succeeded and told of no sandbox", self->provider->plugin, self->function);
+    al_error_set_plugin(err, self->provider->plugin);
+    return ALINEO_INTERNAL;
+}
+
+alineo_code al_provider_create(al_provider_binding *provider, const alineo_create_request *request,
+                               alineo_call *call, alineo_sandbox_info_fn *found, void *user,
+                               alineo_error **err) {
+    relay self = {.provider = provider, .function = "create", .found = found, .user = user};
+    alineo_error *failure = NULL;
+    alineo_code code =
+        provider->table->create(provider->self, request, call, relay_info, &self, &failure);
+    return end_relay(&self, code, failure, err);
+}
+
 alineo_code al_provider_get(al_provider_binding *provider, const char *id, alineo_call *call,
                             alineo_sandbox_info_fn *found, void *user, alineo_error **err) {
     relay self = {.provider = provider, .function = "get", .found = found, .user = user};
     alineo_error *failure = NULL;
     alineo_code code = provider->table->get(provider->self, id, call, relay_info, &self, &failure);
-    code = al_from_plugin(code, provider->plugin, "get", &failure);
-    if (code != ALINEO_OK)
-        return al_error_give(&failure, err);
-    if (self.count == 0)
-        return al_fail(err, ALINEO_INTERNAL, "tell the makers of the plugin",
-                       "%s: get succeeded and told nothing of sandbox %s", provider->plugin, id);
-    return check_relay(&self, err);
+    return end_relay(&self, code, failure, err);
+}
+
+alineo_code al_provider_renew(al_provider_binding *provider, const char *id, int64_t lifetime_ms,
+                              alineo_call *call, alineo_sandbox_info_fn *found, void *user,
+                              alineo_error **err) {
+    relay self = {.provider = provider, .function = "renew", .found = found, .user = user};
+    alineo_error *failure = NULL;
+    alineo_code code =
+        provider->table->renew(provider->self, id, lifetime_ms, call, relay_info, &self, &failure);
+    return end_relay(&self, code, failure, err);
 }
 
 /* Goes from one page to the next. *cursor is the provider's memory, NULL after the last page. */

@@ -7,6 +7,11 @@
 
 #include "core/binding.h"
 
+/** Makes a sandbox; found is called once on success, and perhaps on a failure that came late. */
+alineo_code al_provider_create(al_provider_binding *provider, const alineo_create_request *request,
+                               alineo_call *call, alineo_sandbox_info_fn *found, void *user,
+                               alineo_error **err);
+
 /** Ends a sandbox. SANDBOX_NOT_FOUND when it is gone already, and the provider's. */
 alineo_code al_provider_destroy(al_provider_binding *provider, const char *id, alineo_call *call,
                                 alineo_error **err);
@@ -14,6 +19,11 @@ alineo_code al_provider_destroy(al_provider_binding *provider, const char *id, a
 /** One sandbox: found is called once. SANDBOX_NOT_FOUND, and the provider's. */
 alineo_code al_provider_get(al_provider_binding *provider, const char *id, alineo_call *call,
                             alineo_sandbox_info_fn *found, void *user, alineo_error **err);
+
+/** Sets its end; found is called once, with the state after. The function must be there. */
+alineo_code al_provider_renew(al_provider_binding *provider, const char *id, int64_t lifetime_ms,
+                              alineo_call *call, alineo_sandbox_info_fn *found, void *user,
+                              alineo_error **err);
 
 /**
  * All sandboxes that match the metadata (pairs; NULL = all), page by page, until found returns

@@ -123,9 +123,12 @@ alineo_code al_sandbox_new(alineo_client *client, const al_sandbox_parts *parts,
     if (sandbox == NULL || sandbox->name == NULL || sandbox->run_id == NULL ||
         sandbox->shell == NULL || sandbox->state == NULL)
         return al_fail_memory(err);
-    atomic_store(&sandbox->holds_slot, 1);
     *out = AL_STEAL(sandbox);
     return ALINEO_OK;
+}
+
+void al_sandbox_keep_slot(alineo_sandbox *sandbox) {
+    atomic_store(&sandbox->holds_slot, 1);
 }
 
 void al_sandbox_give_slot(alineo_sandbox *sandbox) {

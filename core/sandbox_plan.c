@@ -132,6 +132,17 @@ static alineo_code need_limits(al_sandbox_plan *plan, alineo_error **err) {
     return code;
 }
 
+/* Puts the provider's own default in the place of what nobody asked for. */
+static alineo_code provider_default(al_sandbox_plan *plan, const char *suffix, int64_t value,
+                                    int64_t *slot, const char **kept, alineo_error **err) {
+    if (*slot != 0 || value <= 0)
+        return ALINEO_OK;
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%lld%s", (long long)value, suffix);
+    *slot = value;
+    return keep(plan, text, kept, err);
+}
+
 static alineo_code plan_resources(alineo_client *client, al_sandbox_plan *plan,
                                   const alineo_sandbox_options *options, alineo_error **err) {
     const al_config_values *values = &client->values;
@@ -160,10 +171,12 @@ static alineo_code plan_resources(alineo_client *client, al_sandbox_plan *plan,
     resources->pids = options->pids;
     if (code == ALINEO_OK)
         code = need_limits(plan, err);
-    if (resources->cpu_milli == 0)
-        resources->cpu_milli = client->provider->descriptor->default_cpu_milli;
-    if (resources->memory_bytes == 0)
-        resources->memory_bytes = client->provider->descriptor->default_memory_bytes;
+    if (code == ALINEO_OK)
+        code = provider_default(plan, "m", client->provider->descriptor->default_cpu_milli,
+                                &resources->cpu_milli, &plan->cpu, err);
+    if (code == ALINEO_OK)
+        code = provider_default(plan, "", client->provider->descriptor->default_memory_bytes,
+                                &resources->memory_bytes, &plan->memory, err);
     plan->request.resources = resources;
     return code;
 }

@@ -34,7 +34,7 @@ typedef struct al_sandbox_plan {
 
 /**
  * Checks and completes. `options` has been read by AL_STRUCT_READ; nothing exists yet and nothing
- * is asked of the provider. INVALID_ARGUMENT, TOO_LARGE, IO, NO_MEMORY.
+ * is asked of the provider. INVALID_ARGUMENT, PERMISSION_DENIED, TOO_LARGE, IO, NO_MEMORY.
  */
 alineo_code al_sandbox_plan_new(alineo_client *client, const alineo_sandbox_options *options,
                                 al_sandbox_plan **out, alineo_error **err);

@@ -72,12 +72,22 @@ typedef struct al_sandbox_parts {
     const al_hooks *hooks;
 } al_sandbox_parts;
 
-/** Makes a handle with one hold; it holds the client, and takes over the slot that the caller
- * holds, on success. NO_MEMORY. */
+/** Makes a handle with one hold; it holds the client, and no slot yet. NO_MEMORY. */
 alineo_code al_sandbox_new(alineo_client *client, const al_sandbox_parts *parts,
                            alineo_sandbox **out, alineo_error **err);
 
+/** The slot that the caller took is the handle's from now on. */
+void al_sandbox_keep_slot(alineo_sandbox *sandbox);
 /** Gives the handle's slot back, once. */
 void al_sandbox_give_slot(alineo_sandbox *sandbox);
+
+/** Marks the sandbox closed, in all handles of this client: new calls are refused, its execs are
+ * told. Idempotent. */
+void al_sandbox_mark_closed(alineo_sandbox *sandbox);
+
+/** Queues sandbox_closed, once for all handles, and calls the hooks; *ticket is that of the entry,
+ * 0 when storage has it from somebody else. Only for a sandbox whose end was confirmed. */
+alineo_code al_sandbox_put_closed(alineo_sandbox *sandbox, const char *reason, al_ticket *ticket,
+                                  alineo_error **err);
 
 #endif

@@ -105,7 +105,7 @@ typedef struct alineo_create_request {
     const char *image_username; /* for a private registry; NULL = none */
     const char *image_password; /* secret */
     const char *snapshot_id;    /* NULL with image */
-    const char *name;           /* 1-255 bytes of UTF-8, not unique; for people */
+    const char *name;           /* 1-255 bytes of UTF-8, not unique; for people; NULL = none */
     const alineo_resources *resources;
     const char *const *env; /* pairs; the base of every command's environment */
     const char *const

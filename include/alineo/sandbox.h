@@ -49,7 +49,8 @@ typedef struct alineo_sandbox_options {
     int64_t lifetime_ms; /* 0 = default, ALINEO_FOREVER = none */
     alineo_choice bound; /* yes: it ends with this process; default no */
     alineo_network network;
-    const alineo_mount *const *mounts; /* only below the operator's allowMounts */
+    const alineo_mount *const *mounts; /* only below the operator's allowMounts, else
+                                          PERMISSION_DENIED */
     size_t mount_count;
     const char *provider_options; /* the provider's own keys, a JSON object; NULL = none */
     const char *const
@@ -110,12 +111,14 @@ ALINEO_API alineo_code alineo_sandbox_inspect(alineo_client *client, const char 
                                               alineo_sandbox_info_fn *found, void *user,
                                               alineo_error **err);
 
-/** Sandboxes that the provider has, whoever made them; needs `list`. */
+/** Sandboxes that the provider has, whoever made them; needs `list`. When the provider says that it
+ * left some out: found is called for the others, then PROVIDER_UNAVAILABLE comes back. */
 ALINEO_API alineo_code alineo_sandbox_list(alineo_client *client, const alineo_op_options *options,
                                            alineo_sandbox_info_fn *found, void *user,
                                            alineo_error **err);
 
-/** Its end is lifetime_ms from now. Needs `renew`. *expires_at_ms (may be NULL): 0 = none. */
+/** Its end is lifetime_ms from now (0 = the provider's default, ALINEO_FOREVER = none). Needs
+ * `renew`. *expires_at_ms (may be NULL): 0 = none. */
 ALINEO_API alineo_code alineo_sandbox_renew(alineo_sandbox *sandbox, int64_t lifetime_ms,
                                             const alineo_op_options *options,
                                             int64_t *expires_at_ms, alineo_error **err);
