@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,27 @@ int local_fork(uint64_t flags, int cgroup_fd, pid_t *pid, int *pid_fd) {
     if (result > 0 && pid_fd != NULL)
         *pid_fd = child_fd;
     return 0;
+}
+
+/* Asked whether the parent is still there after asking for the signal: it may have died before. */
+_Noreturn static void wait_to_be_killed(pid_t parent) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+        while (getppid() == parent)
+            (void)pause();
+    _exit(0);
+}
+
+int local_fork_parked(uint64_t flags, pid_t *pid) {
+    const pid_t parent = getpid();
+    int error = local_fork(flags, -1, pid, NULL);
+    if (error == 0 && *pid == 0)
+        wait_to_be_killed(parent);
+    return error;
+}
+
+int local_end_parked(pid_t pid) {
+    (void)kill(pid, SIGKILL);
+    return local_reap(pid, NULL);
 }
 
 int local_reap(pid_t pid, int *status) {

@@ -14,6 +14,12 @@
  * descriptor of it. The child's death is told by SIGCHLD. */
 AL_MUST_CHECK int local_fork(uint64_t flags, int cgroup_fd, pid_t *pid, int *pid_fd);
 
+/* Forks a child that only waits to be killed (with the caller at the latest), so that it keeps its
+ * new namespaces alive. Once the child was ended with local_end_parked, open descriptors still keep
+ * them. */
+AL_MUST_CHECK int local_fork_parked(uint64_t flags, pid_t *pid);
+AL_MUST_CHECK int local_end_parked(pid_t pid);
+
 /* Waits for the child PID to end and takes its status (as from waitpid(); may be NULL). */
 AL_MUST_CHECK int local_reap(pid_t pid, int *status);
 

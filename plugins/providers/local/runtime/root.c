@@ -145,8 +145,8 @@ static int is_root_covered(bool *is_covered) {
 int local_root_enter(struct local_fault *fault) {
     if (syscall(SYS_pivot_root, ".", ".") != 0)
         return local_fault_set(fault, errno, "enter the sandbox's root");
-    /* The old root now lies over the new one, the staging folder over that; under it, who knows. Each
-     * call takes the topmost with all that is mounted in it. */
+    /* The old root now lies over the new one, the staging folder over that; under it, who knows.
+     * Each call takes the topmost with all that is mounted in it. */
     bool is_covered = true;
     for (int tries = 0; is_covered; tries++) {
         if (tries == UNCOVER_TRIES_MAX)

@@ -3,14 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <linux/sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <linux/sched.h>
 
 #include "core/util/cleanup.h"
 #include "plugins/providers/local/runtime/fork.h"
@@ -114,32 +110,21 @@ static int open_layers(struct local_trees *trees, const struct local_spec *spec,
     return 0;
 }
 
-_Noreturn static void wait_to_be_killed(pid_t parent) {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
-        while (getppid() == parent)
-            (void)pause();
-    _exit(0);
-}
-
 /* A user namespace in which the one owner is guest root. It needs a process to be born with; the
  * descriptor keeps it when that is gone. */
 static int make_owner_namespace(const struct stat *about, uint32_t base, int *user_ns_fd,
                                 struct local_fault *fault) {
-    const pid_t parent = getpid();
     pid_t pid = 0;
-    int error = local_fork(CLONE_NEWUSER, -1, &pid, NULL);
+    int error = local_fork_parked(CLONE_NEWUSER, &pid);
     if (error != 0)
         return local_fault_set(fault, error, "make a user namespace for a mount");
-    if (pid == 0)
-        wait_to_be_killed(parent);
     error = local_range_map_owner(pid, about->st_uid, about->st_gid, base, fault);
     if (error == 0) {
         error = local_user_namespace_open(pid, user_ns_fd);
         if (error != 0)
             local_fault_set(fault, error, "open the user namespace of a mount");
     }
-    (void)kill(pid, SIGKILL);
-    int reaped = local_reap(pid, NULL);
+    int reaped = local_end_parked(pid);
     if (error == 0 && reaped != 0) {
         al_close(*user_ns_fd);
         return local_fault_set(fault, reaped, "wait for a helper process");

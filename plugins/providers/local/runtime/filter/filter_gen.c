@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the filter of system calls for commands as a C table on its standard output. Run at build
+/* Writes the filter of system calls for commands as C source on its standard output. Run at build
  * time, on the architecture that the filter is for.
  *
  * The code is a binary search over runs of neighbouring numbers with the same verdict: some 200
@@ -235,7 +235,9 @@ int main(void) {
     emit_load(offsetof(struct seccomp_data, nr));
     emit_search(0, run_count - 1);
     (void)printf("/* Made by filter_gen: %zu runs. */\n", run_count);
-    (void)printf("static struct sock_filter local_filter_code[] = {\n");
+    (void)printf("#include \"plugins/providers/local/runtime/filter/filter_code.h\"\n");
+    (void)printf("const unsigned short local_filter_count = %zu;\n", code_count);
+    (void)printf("const struct sock_filter local_filter_code[] = {\n");
     for (size_t i = 0; i < code_count; i++)
         (void)printf("    {0x%02x, %u, %u, 0x%08x},\n", code[i].code, code[i].jt, code[i].jf,
                      code[i].k);
