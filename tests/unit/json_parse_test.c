@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/util/json.h"
+#include "core/util/str.h"
 #include "tests/support/fail_alloc.h"
 #include "tests/support/test.h"
 
@@ -203,7 +204,9 @@ static void long_keys_are_cut_in_messages_between_characters(void **state) {
     for (int i = 0; i < 1000; i++)
         al_buf_append_str(&text, "\xe2\x82\xac");
     al_buf_append_str(&text, "\":1,");
-    al_buf_append(&text, text.data + 7, 3002);
+    al_autofree char *key = al_memdup(text.data + 7, 3002);
+    assert_non_null(key);
+    al_buf_append(&text, key, 3002);
     al_buf_append_str(&text, ":2}]}");
     al_json *document;
     al_json_error error;
