@@ -155,8 +155,7 @@ static int execute_command(const struct local_command *command) {
 
 static int reset_signals(void) {
     sigset_t none;
-    for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
+    local_signals_reset();
     return sigemptyset(&none) != 0 || sigprocmask(SIG_SETMASK, &none, NULL) != 0 ? errno : 0;
 }
 

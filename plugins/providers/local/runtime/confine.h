@@ -29,6 +29,9 @@ AL_MUST_CHECK int local_drop_capabilities(bool keep_admin, struct local_fault *f
  * change of user: so after all of these. */
 AL_MUST_CHECK int local_harden(struct local_fault *fault);
 
+/* Gives every signal its default action. */
+void local_signals_reset(void);
+
 /* Brings the loopback device of the network namespace up. */
 AL_MUST_CHECK int local_loopback_up(struct local_fault *fault);
 

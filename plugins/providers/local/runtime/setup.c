@@ -31,8 +31,7 @@ static int reset_signals(struct local_fault *fault) {
     sigset_t all;
     if (sigfillset(&all) != 0 || sigprocmask(SIG_SETMASK, &all, NULL) != 0)
         return local_fault_set(fault, errno, "block signals");
-    for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
+    local_signals_reset();
     return 0;
 }
 
