@@ -158,8 +158,8 @@ int local_harden(struct local_fault *fault) {
     return 0;
 }
 
-/* By the kernel's own call: the C library keeps two for itself and would not touch them, and they can be
- * ignored by the caller like any other. Those that cannot be changed fail. */
+/* By the kernel's own call: the C library keeps two for itself and would not touch them, and they
+ * can be ignored by the caller like any other. Those that cannot be changed fail. */
 void local_signals_reset(void) {
     static const unsigned char by_default[64]; /* the kernel's struct sigaction, all 0 */
     for (int number = 1; number < NSIG; number++)
