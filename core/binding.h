@@ -57,9 +57,9 @@ typedef struct al_broker_binding {
 } al_broker_binding;
 
 /**
- * Open by the config's ids, or `own` when it is not NULL. The binding is on the heap; close ends
- * the instance and frees it (NULL is fine). `forget` frees the memory without calling the plugin
- * (in a forked child). Any thread. May block as the plugin's open does.
+ * Open by the config's ids, or `own` when it is not NULL; `config` may be NULL then. The binding is
+ * on the heap; close ends the instance and frees it (NULL is fine). Any thread. May block as the
+ * plugin's open does.
  */
 alineo_code al_provider_open(const alineo_config *config, const alineo_own_provider *own,
                              al_log log, al_provider_binding **out, alineo_error **err);
@@ -67,11 +67,17 @@ void al_provider_close(al_provider_binding *binding);
 alineo_code al_storage_open(const alineo_config *config, const alineo_own_storage *own, al_log log,
                             al_storage_binding **out, alineo_error **err);
 void al_storage_close(al_storage_binding *binding);
-/** *out is NULL and the answer ALINEO_OK where neither config nor provider names a broker. */
+/** *out is NULL and the answer ALINEO_OK where neither config nor provider names a broker, or the
+ * provider names one that is not installed. `provider` must outlive the binding. */
 alineo_code al_broker_open(const alineo_config *config, const alineo_own_broker *own,
                            al_provider_binding *provider, al_log log, al_broker_binding **out,
                            alineo_error **err);
 void al_broker_close(al_broker_binding *binding);
+
+/** The interface that the provider offers and the broker speaks, valid as long as the provider's
+ * binding. CAPABILITY_UNSUPPORTED: there is none, so credentials are not to be had. */
+alineo_code al_broker_match(const al_broker_binding *broker, const al_provider_binding *provider,
+                            const char **interface_name, alineo_error **err);
 
 /* In a forked child: frees the memory, calls no plugin, takes no lock. NULL is fine. */
 void al_provider_forget(al_provider_binding *binding);

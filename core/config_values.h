@@ -13,8 +13,11 @@ typedef struct al_config_values {
     const char *default_image;    /* defaults.image; NULL = not set, as in all that follow */
     const char *default_cpu;      /* defaults.resources.cpu: "500m" */
     const char *default_memory;   /* defaults.resources.memory: "512Mi" */
+    const char *default_disk;     /* defaults.resources.disk: "10Gi" */
     const char *default_gpu;      /* defaults.resources.gpu */
+    int64_t default_pids;         /* defaults.resources.pids; 0 = not set */
     int64_t default_lifetime_ms;  /* defaults.lifetimeMs; 0 = not set, ALINEO_FOREVER = none */
+    const char *agents_dir;       /* agentsDir, absolute */
     const char *const *mounts;    /* allowMounts, absolute folders, NULL-terminated; NULL = none */
     const char *const *require;   /* capabilities, NULL-terminated; NULL = none */
     size_t max_concurrency;       /* maxConcurrency; 0 = no limit */

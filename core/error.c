@@ -89,17 +89,14 @@ alineo_code al_fail_errno(alineo_error **err, alineo_code code, int error_number
     return fail_with(err, code, hint, al_buf_steal(&text, NULL));
 }
 
-alineo_code al_wrap(alineo_error **err, const char *format, ...) {
+alineo_code al_wrapv(alineo_error **err, const char *format, va_list arguments) {
     if (err == NULL || *err == NULL)
         return ALINEO_INTERNAL;
     alineo_error *error = *err;
     if (error == &no_memory)
         return error->code;
     al_buf text = AL_BUF_INIT;
-    va_list arguments;
-    va_start(arguments, format);
     al_buf_vprintf(&text, format, arguments);
-    va_end(arguments);
     al_buf_printf(&text, ": %s", error->message);
     char *message = al_buf_steal(&text, NULL);
     if (message != NULL) {
@@ -107,6 +104,14 @@ alineo_code al_wrap(alineo_error **err, const char *format, ...) {
         error->message = message;
     }
     return error->code;
+}
+
+alineo_code al_wrap(alineo_error **err, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    alineo_code code = al_wrapv(err, format, arguments);
+    va_end(arguments);
+    return code;
 }
 
 alineo_code al_error_give(alineo_error **from, alineo_error **err) {

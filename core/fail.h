@@ -24,6 +24,7 @@ alineo_code al_failv(alineo_error **err, alineo_code code, const char *hint, con
 /** Puts "<formatted>: " in front of *err's message; gives its code back (INTERNAL when there is no
  * error). */
 alineo_code al_wrap(alineo_error **err, const char *format, ...) ALINEO_PRINTF(2, 3);
+alineo_code al_wrapv(alineo_error **err, const char *format, va_list arguments) ALINEO_PRINTF(2, 0);
 
 /** The one error for want of memory; gives NO_MEMORY. */
 alineo_code al_fail_memory(alineo_error **err);

@@ -59,6 +59,8 @@ typedef int32_t alineo_option_type;
 #define ALINEO_OPTION_BYTES ((alineo_option_type)5)    /* bytes, or "512Mi" */
 #define ALINEO_OPTION_STRINGS ((alineo_option_type)6)  /* array of strings */
 #define ALINEO_OPTION_JSON ((alineo_option_type)7)     /* any value, handed over as JSON text */
+/* A path; a relative one is taken from the config's folder and handed over absolute. */
+#define ALINEO_OPTION_PATH ((alineo_option_type)8)
 
 #define ALINEO_OPTION_REQUIRED 1u
 #define ALINEO_OPTION_SECRET 2u /* never shown in a message, a log, or by `config check` */
@@ -69,9 +71,11 @@ typedef struct alineo_option_spec {
     size_t size;
     const char *key;
     alineo_option_type type;
-    uint32_t flags;            /* ALINEO_OPTION_* */
-    const char *default_value; /* as it would stand in the config, without quotes; NULL = none */
-    const char *help;          /* a sentence */
+    uint32_t flags; /* ALINEO_OPTION_* */
+    /* As it would stand in the config, without quotes; NULL = none. A relative PATH is then taken
+     * from ALINEO_HOME. */
+    const char *default_value;
+    const char *help; /* a sentence */
 } alineo_option_spec;
 
 /** The option values of one instance, checked against the specs. Valid during open() only. */
@@ -142,7 +146,7 @@ struct alineo_host {
     /* Options by key, typed as declared. Each gives 1 and sets *out where the config or the spec's
      * default has a value, else 0 and leaves *out. Strings live as long as the instance. */
     int32_t (*option_string)(const alineo_host *host, const alineo_options *options,
-                             const char *key, const char **out); /* STRING, and JSON as its text */
+                             const char *key, const char **out); /* STRING, PATH, JSON as text */
     int32_t (*option_integer)(const alineo_host *host, const alineo_options *options,
                               const char *key, int64_t *out); /* INTEGER, DURATION in ms, BYTES */
     int32_t (*option_boolean)(const alineo_host *host, const alineo_options *options,
