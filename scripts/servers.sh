@@ -27,7 +27,6 @@ as_server() {
 
 server_folder() {
     local folder
-    chmod 0711 "$TMPDIR"
     folder=$(mktemp -d "$TMPDIR/$1.XXXXXX")
     [ "$(id -u)" -ne 0 ] || chown "$1" "$folder"
     echo "$folder"

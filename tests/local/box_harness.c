@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,6 +33,7 @@ enum {
 
 static char home[64];
 static size_t mounts_before;
+static int turn = -1;
 
 const char *box_home(void) {
     return home;
@@ -275,9 +277,21 @@ void box_assert_nothing_left(void) {
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
+/* The ids of the sandboxes are fixed and their cgroups are counted on the whole machine: one
+ * program at a time, also of another build tree. The lock is on a folder, so it leaves no file. */
+static int take_turn(void) {
+    turn = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = -1;
+    while (turn >= 0 && (rc = flock(turn, LOCK_EX)) != 0 && errno == EINTR)
+        continue;
+    return rc;
+}
+
 int box_set_up(void **state) {
     static struct box_run run;
     (void)state;
+    if (take_turn() != 0)
+        return -1;
     (void)snprintf(home, sizeof(home), "/tmp/alineo-boxtest-XXXXXX");
     if (mkdtemp(home) == NULL)
         return -1;
@@ -294,5 +308,6 @@ int box_set_up(void **state) {
 
 int box_tear_down(void **state) {
     (void)state;
+    (void)close(turn);
     return al_remove_tree(AT_FDCWD, home);
 }
