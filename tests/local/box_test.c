@@ -248,6 +248,15 @@ static void the_network_is_a_loopback_that_is_up(void **state) {
     assert_string_equal(result.output, "lo\nup\n");
 }
 
+static void the_hosts_network_comes_with_its_resolver(void **state) {
+    (void)state;
+    box_run(&result, DRIVER "--host-network --sh cat /etc/resolv.conf");
+    assert_int_equal(result.code, 0);
+    al_auto(al_buf_free) al_buf text = AL_BUF_INIT;
+    if (al_file_read("/etc/resolv.conf", 4095, &text) == 0)
+        assert_string_equal(result.output, al_buf_str(&text));
+}
+
 /* --- ending ----------------------------------------------------------------------------------- */
 
 static void everything_a_command_forked_dies_with_its_group(void **state) {
@@ -293,6 +302,16 @@ static void a_mistake_in_what_is_asked_for_is_named(void **state) {
     assert_non_null(strstr(result.errors, "/no/such/image"));
 }
 
+static void a_folder_that_others_can_enter_is_refused(void **state) {
+    char folder[512];
+    (void)state;
+    (void)snprintf(folder, sizeof(folder), "%s/sandboxes/boxtest-open", box_home());
+    assert_int_equal(al_mkdir_parents(folder, 0755), 0);
+    box_run(&result, "--id boxtest-open -- true");
+    assert_int_equal(result.code, 99);
+    assert_non_null(strstr(result.errors, "0700"));
+}
+
 static void nothing_is_left_of_all_that(void **state) {
     (void)state;
     box_assert_nothing_left();
@@ -318,6 +337,8 @@ int main(void) {
         cmocka_unit_test(a_command_has_default_signals_and_a_session_of_its_own),
         cmocka_unit_test(groups_and_namespaces_tell_nothing_of_the_host),
         cmocka_unit_test(the_network_is_a_loopback_that_is_up),
+        cmocka_unit_test(the_hosts_network_comes_with_its_resolver),
+        cmocka_unit_test(a_folder_that_others_can_enter_is_refused),
         cmocka_unit_test(everything_a_command_forked_dies_with_its_group),
         cmocka_unit_test(another_commands_processes_outlive_a_group),
         cmocka_unit_test(a_frozen_command_can_be_killed),

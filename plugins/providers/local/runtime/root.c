@@ -26,23 +26,29 @@ int local_root_begin(struct local_fault *fault) {
     return 0;
 }
 
-/* A small file system over "/": entered by its descriptor, it needs no folder of the host. Its
- * files are guest root's. */
+static int attach(int tree_fd, const char *target) {
+    return move_mount(tree_fd, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0 ? errno : 0;
+}
+
+/* A small file system for putting the root together, whose files are guest root's. It lies over a
+ * folder of the host that is no longer needed, so that it goes away together with the host's root:
+ * each mount that is taken away by itself costs a wait for all processors. */
 static int enter_stage(struct local_fault *fault) {
+    static const char *const places[] = {"/usr", "/"};
     al_autofd int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
     al_autofd int stage = -1;
     if (context >= 0 && fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) == 0 &&
         fsconfig(context, FSCONFIG_SET_STRING, "size", "1m", 0) == 0 &&
         fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
         stage = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    if (stage < 0 || move_mount(stage, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0 ||
-        fchdir(stage) != 0)
-        return local_fault_set(fault, errno, "mount a staging folder for the sandbox's root");
-    return 0;
-}
-
-static int attach(int tree_fd, const char *target) {
-    return move_mount(tree_fd, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) != 0 ? errno : 0;
+    int error = stage < 0 ? errno : ENOENT;
+    for (size_t i = 0; error == ENOENT && i < AL_COUNT(places); i++)
+        error = attach(stage, places[i]);
+    if (error == 0 && fchdir(stage) != 0)
+        error = errno;
+    return error == 0
+               ? 0
+               : local_fault_set(fault, error, "mount a staging folder for the sandbox's root");
 }
 
 static int attach_new(int tree_fd, const char *target) {
@@ -145,8 +151,8 @@ static int is_root_covered(bool *is_covered) {
 int local_root_enter(struct local_fault *fault) {
     if (syscall(SYS_pivot_root, ".", ".") != 0)
         return local_fault_set(fault, errno, "enter the sandbox's root");
-    /* The old root now lies over the new one, the staging folder over that; under it, who knows.
-     * Each call takes the topmost with all that is mounted in it. */
+    /* The old root now lies over the new one. Each call takes the topmost mount with all that is in
+     * it: one is enough, unless something lay over the host's root. */
     bool is_covered = true;
     for (int tries = 0; is_covered; tries++) {
         if (tries == UNCOVER_TRIES_MAX)
@@ -240,6 +246,14 @@ static int name_box(const char *hostname) {
     return error == ENOENT || error == ENOTDIR || error == EISDIR || error == ELOOP ? 0 : error;
 }
 
+/* The host's resolver settings, where the host's network is: the supervisor has read them. */
+static int write_resolver(const char *text) {
+    if (unlink("/etc/resolv.conf") != 0 && errno != ENOENT)
+        return errno == ENOTDIR ? 0 : errno;
+    int error = write_unless_full("/etc/resolv.conf", text);
+    return error == ENOENT ? 0 : error;
+}
+
 /* overlayfs that cannot use its upper layer mounts read-only and says so in the kernel's log alone.
  */
 static int prove_writable(void) {
@@ -265,6 +279,11 @@ int local_root_finish(const struct local_spec *spec, const struct local_trees *t
     error = name_box(spec->hostname);
     if (error != 0)
         return local_fault_set(fault, error, "write /etc/hostname and /etc/hosts of the sandbox");
+    if (spec->network == LOCAL_NETWORK_HOST) {
+        error = write_resolver(trees->resolver);
+        if (error != 0)
+            return local_fault_set(fault, error, "write /etc/resolv.conf of the sandbox");
+    }
     for (size_t i = 0; i < spec->mount_count; i++) {
         error = attach_mount(&spec->mounts[i], trees->mount_fds[i], trees->mount_is_folder[i]);
         if (error != 0)

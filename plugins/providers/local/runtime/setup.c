@@ -38,6 +38,7 @@ static int reset_signals(struct local_fault *fault) {
 /* What needs no user: this runs while the supervisor opens the trees. */
 static int prepare(const struct local_setup *setup, struct local_fault *fault) {
     (void)umask(022);
+    (void)prctl(PR_SET_NAME, "alineo-init");
     if (setsid() < 0)
         return local_fault_set(fault, errno, "make a session");
     int error = reset_signals(fault);

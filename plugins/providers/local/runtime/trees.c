@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "core/util/cleanup.h"
+#include "core/util/io.h"
 #include "plugins/providers/local/runtime/fork.h"
 #include "plugins/providers/local/runtime/host_image.h"
 #include "plugins/providers/local/runtime/idrange.h"
@@ -18,6 +19,7 @@ void local_trees_init(struct local_trees *trees) {
     trees->layer_count = 0;
     trees->mount_count = 0;
     trees->bind_count = 0;
+    trees->resolver[0] = '\0';
 }
 
 void local_trees_close(struct local_trees *trees) {
@@ -82,6 +84,15 @@ static int open_folder(struct local_trees *trees, const char *folder, int user_n
     al_autofd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return local_fault_set(fault, errno, "open the sandbox's folder %s", folder);
+    struct stat about;
+    if (fstat(fd, &about) != 0)
+        return local_fault_set(fault, errno, "look at the sandbox's folder %s", folder);
+    if (about.st_uid != 0 || (about.st_mode & 0777) != 0700) {
+        local_fault_set(fault, EPERM, "use the sandbox's folder %s", folder);
+        local_fault_hint(fault,
+                         "guests' setuid programs lie in it: it must be root's, with mode 0700");
+        return EPERM;
+    }
     if (mkdirat(fd, "upper", 0755) != 0 || mkdirat(fd, "work", 0700) != 0)
         return local_fault_set(fault, errno, "make upper and work in %s", folder);
     int error =
@@ -179,6 +190,15 @@ static int open_binds(struct local_trees *trees, struct local_fault *fault) {
     return 0;
 }
 
+/* A host without such a file, or with a strange one, resolves nothing inside either. */
+static void read_resolver(struct local_trees *trees) {
+    al_autofd int fd = open("/etc/resolv.conf", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    size_t size = 0;
+    if (fd < 0 || al_read_full(fd, trees->resolver, sizeof(trees->resolver) - 1, &size) != 0)
+        size = 0;
+    trees->resolver[size] = '\0';
+}
+
 int local_trees_open(struct local_trees *trees, const struct local_spec *spec, int user_ns_fd,
                      uint32_t base, struct local_fault *fault) {
     int error = open_folder(trees, spec->folder, user_ns_fd, fault);
@@ -186,6 +206,8 @@ int local_trees_open(struct local_trees *trees, const struct local_spec *spec, i
         error = open_layers(trees, spec, user_ns_fd, fault);
     if (error == 0 && spec->host_image)
         error = open_binds(trees, fault);
+    if (error == 0 && spec->network == LOCAL_NETWORK_HOST)
+        read_resolver(trees);
     for (size_t i = 0; error == 0 && i < spec->mount_count; i++)
         error = open_mount(trees, &spec->mounts[i], base, fault);
     return error;

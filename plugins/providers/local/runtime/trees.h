@@ -15,7 +15,8 @@
 #include "plugins/providers/local/runtime/box.h"
 
 enum {
-    LOCAL_BINDS_MAX = 16
+    LOCAL_BINDS_MAX = 16,
+    LOCAL_RESOLVER_SIZE = 4096
 };
 
 /* Of the host's own files, for the host image: read-only, and with their real owners, who are
@@ -34,6 +35,8 @@ struct local_trees {
     size_t mount_count;
     struct local_bind binds[LOCAL_BINDS_MAX];
     size_t bind_count;
+    char
+        resolver[LOCAL_RESOLVER_SIZE]; /* /etc/resolv.conf of the host, where its network is used */
 };
 
 void local_trees_init(struct local_trees *trees);
