@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -445,6 +446,12 @@ static int attack_kernel_crypto(void) {
 static int attack_packet_socket(void) {
     return result_of(socket(AF_PACKET, SOCK_RAW, 0));
 }
+static int attack_netfilter(void) {
+    return result_of(socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER));
+}
+static int attack_route_socket(void) {
+    return result_of(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+}
 static int attack_raw_socket(void) {
     return result_of(socket(AF_INET, SOCK_RAW, 1));
 }
@@ -683,6 +690,8 @@ static const struct {
     {"vsock", attack_vsock},
     {"kernel-crypto", attack_kernel_crypto},
     {"packet-socket", attack_packet_socket},
+    {"netfilter", attack_netfilter},
+    {"route-socket", attack_route_socket},
     {"raw-socket", attack_raw_socket},
     {"abstract-socket", attack_abstract_socket},
     {"shared-memory", attack_shared_memory},

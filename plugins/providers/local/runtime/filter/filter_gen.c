@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -101,10 +102,15 @@ static void emit_clone(void) {
     emit_allow();
 }
 
-/* No packet sockets, no kernel crypto, no sockets to the hypervisor: those do not stop at
- * namespaces or have let people out of them. */
+/* No packet sockets, no kernel crypto, no sockets to the hypervisor; of the kernel's own services routes
+ * and the table of sockets: the others do not stop at namespaces or have let people out of them. */
 static void emit_socket(void) {
-    static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+    static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6};
+    static const uint32_t services[] = {NETLINK_ROUTE, NETLINK_SOCK_DIAG};
+    const uint8_t services_size = 2 + 2 * sizeof(services) / sizeof(services[0]);
+    emit_load_argument(0);
+    emit(BPF_JMP | BPF_JEQ | BPF_K, 0, services_size, AF_NETLINK);
+    emit_allowed_values(2, services, sizeof(services) / sizeof(services[0]), EPROTONOSUPPORT);
     emit_allowed_values(0, families, sizeof(families) / sizeof(families[0]), EAFNOSUPPORT);
 }
 
