@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "memory_store.h"
+#include "plugins/storage/memory/memory_store.h"
 
 #include <inttypes.h>
 #include <stdio.h>

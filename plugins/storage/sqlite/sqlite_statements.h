@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ALINEO_STORAGE_SQLITE_STATEMENTS_H
+#define ALINEO_STORAGE_SQLITE_STATEMENTS_H
+
+/* What a query must say of a row `e` so that SQLite takes alineo_c_marks for it: everything but
+ * output. */
+#define SQLITE_MARK(e) e ".event <> 'exec_event' AND " e ".event <> 'exec.output'"
+#define SQLITE_CREATED(e) e ".event IN ('sandbox_created', 'sandbox.created')"
+/* The run that a created row belongs to. */
+#define SQLITE_RUN_OF(payload, sandbox_id)                                                         \
+    "coalesce(CASE WHEN json_valid(" payload ") THEN CAST(json_extract(" payload                   \
+    ", '$.runId') AS TEXT) END, " sandbox_id ")"
+
+/* Statements that are kept prepared, by connection. */
+#define SQLITE_STATEMENTS(X)                                                                       \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(DATA_VERSION, "PRAGMA data_version")                                                         \
+    X(INSERT, "INSERT INTO alineo_events(sandbox_id, name, step_idx, branch, event, payload, "     \
+              "error, ts) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                 \
+    X(NEWEST, "SELECT max(ts) FROM (SELECT ts FROM alineo_events WHERE sandbox_id = ?1 "           \
+              "ORDER BY id DESC LIMIT 8)")                                                         \
+    X(CLAIM,                                                                                       \
+      "SELECT 1 FROM alineo_events e WHERE sandbox_id = ?1 AND event = 'exec_start' "              \
+      "AND step_idx = ?2 AND " SQLITE_MARK(                                                        \
+          "e") " UNION ALL "                                                                       \
+               "SELECT 1 FROM alineo_events e WHERE sandbox_id = ?1 AND event = 'exec.started' "   \
+               "AND step_idx = ?2 AND " SQLITE_MARK("e"))                                          \
+    X(WRITER_GET, "SELECT id, last_n FROM alineo_c_writers WHERE writer_id = ?1")                  \
+    X(WRITER_ADD, "INSERT INTO alineo_c_writers(writer_id, last_n, seen_at) VALUES(?1, ?2, ?3)")   \
+    X(WRITER_SET, "UPDATE alineo_c_writers SET last_n = ?2, seen_at = ?3 WHERE id = ?1")           \
+    X(WRITER_FORGET, "DELETE FROM alineo_c_writers WHERE id IN (SELECT id FROM alineo_c_writers "  \
+                     "ORDER BY id LIMIT 2) AND seen_at < ?1")                                      \
+    X(META_GET, "SELECT value FROM alineo_c_meta WHERE key = ?1")                                  \
+    X(META_PUT, "INSERT INTO alineo_c_meta(key, value) VALUES(?1, ?2) "                            \
+                "ON CONFLICT(key) DO UPDATE SET value = excluded.value")                           \
+    X(META_ADD,                                                                                    \
+      "INSERT INTO alineo_c_meta(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO NOTHING")          \
+    X(LEASE_GET, "SELECT owner, boot_id, expires_at FROM alineo_c_leases WHERE key = ?1")          \
+    X(LEASE_PUT, "INSERT INTO alineo_c_leases(key, owner, boot_id, expires_at) "                   \
+                 "VALUES(?1, ?2, ?3, ?4) ON CONFLICT(key) DO UPDATE SET owner = excluded.owner, "  \
+                 "boot_id = excluded.boot_id, expires_at = excluded.expires_at")                   \
+    X(LEASE_DROP, "DELETE FROM alineo_c_leases WHERE key = ?1")                                    \
+    X(ENVIRONMENT_PUT, "INSERT INTO alineo_environments(name, snapshot_id, image, built_at) "      \
+                       "VALUES(?1, ?2, ?3, ?4) ON CONFLICT(name) DO UPDATE SET "                   \
+                       "snapshot_id = excluded.snapshot_id, image = excluded.image, "              \
+                       "built_at = excluded.built_at")                                             \
+    X(DETAIL_PUT, "INSERT INTO alineo_c_environments(name, snapshot_id, built_at, detail) "        \
+                  "VALUES(?1, ?2, ?3, ?4) ON CONFLICT(name) DO UPDATE SET "                        \
+                  "snapshot_id = excluded.snapshot_id, built_at = excluded.built_at, "             \
+                  "detail = excluded.detail")                                                      \
+    X(DETAIL_DROP, "DELETE FROM alineo_c_environments WHERE name = ?1")                            \
+    X(ENVIRONMENT_DROP, "DELETE FROM alineo_environments WHERE name = ?1")                         \
+    X(SESSION_DROP, "DELETE FROM alineo_events WHERE sandbox_id = ?1")                             \
+    X(NAMED_SESSION_DROP, "DELETE FROM alineo_events WHERE sandbox_id = ?1 AND +name = ?2")
+
+#endif
