@@ -2,13 +2,13 @@
 #include "core/journal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/call_private.h"
 #include "core/journal_private.h"
+#include "core/thread.h"
 #include "core/util/cleanup.h"
 #include "core/util/clock.h"
 #include "core/util/random.h"
@@ -114,25 +114,13 @@ void al_journal_wait_until(al_journal *journal, pthread_cond_t *condition, int64
 
 /* --- making and ending ------------------------------------------------------------------------ */
 
-static int init_condition(pthread_cond_t *condition) {
-    pthread_condattr_t attributes;
-    int rc = pthread_condattr_init(&attributes);
-    if (rc != 0)
-        return rc;
-    rc = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (rc == 0)
-        rc = pthread_cond_init(condition, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-    return rc;
-}
-
 static int init_locks(al_journal *journal) {
     int rc = pthread_mutex_init(&journal->lock, NULL);
     if (rc != 0)
         return rc;
     pthread_cond_t *conditions[] = {&journal->work, &journal->progress, &journal->timekeeper_work};
     for (size_t i = 0; i < AL_COUNT(conditions); i++) {
-        rc = init_condition(conditions[i]);
+        rc = al_condition_init(conditions[i]);
         if (rc != 0) {
             while (i-- > 0)
                 (void)pthread_cond_destroy(conditions[i]);
@@ -165,19 +153,6 @@ static void destroy_locks(al_journal *journal) {
     (void)pthread_mutex_destroy(&journal->lock);
 }
 
-int al_journal_start_thread(pthread_t *thread, void *(*run)(void *), void *argument) {
-    sigset_t all, old;
-    (void)sigfillset(&all);
-    int rc = pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (rc != 0)
-        return rc;
-    rc = pthread_create(thread, NULL, run, argument);
-    int restored = pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (restored != 0)
-        abort();
-    return rc;
-}
-
 alineo_code al_journal_new(al_storage_binding *storage, const al_journal_options *options,
                            al_journal **out, alineo_error **err) {
     al_journal *journal = calloc(1, sizeof(*journal));
@@ -199,7 +174,7 @@ alineo_code al_journal_new(al_storage_binding *storage, const al_journal_options
         destroy(journal);
         return al_fail_errno(err, ALINEO_INTERNAL, rc, NULL, "make the journal");
     }
-    rc = al_journal_start_thread(&journal->writer, al_journal_writer_main, journal);
+    rc = al_thread_start(al_journal_writer_main, journal, &journal->writer);
     if (rc != 0) {
         destroy_locks(journal);
         destroy(journal);

@@ -126,9 +126,6 @@ bool al_journal_has_room(const al_journal *journal, size_t size);
 /** For waits on the journal's conditions. */
 void al_journal_wait_until(al_journal *journal, pthread_cond_t *condition, int64_t at_ns);
 
-/** Starts a thread that takes no signal: those are for the host program's threads. */
-int al_journal_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
-
 /* --- journal_watch.c: with the lock held ----------------------------------------------------- */
 
 /** Writes to the descriptors whose time has come, and forgets them. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/journal_private.h"
+#include "core/thread.h"
 #include "core/util/cleanup.h"
 #include "core/util/clock.h"
 #include "core/util/io.h"
@@ -51,7 +52,7 @@ static void *timekeeper_main(void *argument) {
 static alineo_code start_timekeeper(al_journal *journal, alineo_error **err) {
     if (journal->timekeeper_runs)
         return ALINEO_OK;
-    int rc = al_journal_start_thread(&journal->timekeeper, timekeeper_main, journal);
+    int rc = al_thread_start(timekeeper_main, journal, &journal->timekeeper);
     if (rc != 0)
         return al_fail_errno(err, ALINEO_INTERNAL, rc, "raise the limit of threads (ulimit -u)",
                              "start the thread that watches the ledger");
