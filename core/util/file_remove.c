@@ -5,11 +5,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -44,12 +43,23 @@ static void note(walk *w, int error) {
         w->first_error = error;
 }
 
+/* Whether something is mounted on the folder FD, which was opened in FOLDER_FD. The answer is about
+ * what was opened, so nothing can come between. */
+static int check_not_mounted(int folder_fd, int fd) {
+    struct statx inside;
+    struct statx outside;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &inside) != 0 ||
+        statx(folder_fd, "", AT_EMPTY_PATH, STATX_TYPE, &outside) != 0)
+        return errno;
+    bool is_mounted = (inside.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    if ((inside.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
+        is_mounted = inside.stx_dev_major != outside.stx_dev_major ||
+                     inside.stx_dev_minor != outside.stx_dev_minor;
+    return is_mounted ? EXDEV : 0;
+}
+
 static int open_inside(int folder_fd, const char *name) {
-    struct open_how how = {
-        .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    return (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof(how));
+    return openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* Opens the folder NAME so that its entries can be removed. */
@@ -62,6 +72,9 @@ static int open_folder(int folder_fd, const char *name, int *out) {
     }
     if (fd < 0)
         return error;
+    int rc = check_not_mounted(folder_fd, fd);
+    if (rc != 0)
+        return rc;
     struct stat status;
     if (fstat(fd, &status) != 0)
         return errno;

@@ -170,10 +170,10 @@ static void what_cannot_go_is_reported_and_the_rest_goes(void **state) {
 }
 
 static int remove_beside_a_mount(void) {
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "", MS_REC | MS_PRIVATE, NULL) != 0)
         return 77;
-    if (mount(test_path(&folder, "outside"), test_path(&folder, "tree/dir5"), NULL, MS_BIND,
-              NULL) != 0)
+    if (mount(test_path(&folder, "outside"), test_path(&folder, "tree/dir5"), "", MS_BIND, NULL) !=
+        0)
         return 77;
     if (al_remove_tree(AT_FDCWD, test_path(&folder, "tree")) != EXDEV)
         return 1;

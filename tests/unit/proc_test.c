@@ -51,7 +51,14 @@ static void a_process_that_ended_is_not_running(void **state) {
     assert_int_equal(al_proc_start_time(child, &ticks), 0);
     assert_int_equal(al_proc_is_running(child, ticks, &running), 0);
     assert_true(running);
-    assert_int_equal(al_pidfd_open(child, &fd), 0);
+    int rc = al_pidfd_open(child, &fd);
+    if (rc == ENOSYS) {
+        /* valgrind lacks the call */
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        skip();
+    }
+    assert_int_equal(rc, 0);
     assert_int_equal(al_poll_fd(fd, POLLIN, al_deadline_after_ms(0), NULL), ETIMEDOUT);
     assert_int_equal(al_pidfd_signal(fd, SIGKILL), 0);
     assert_int_equal(al_poll_fd(fd, POLLIN, AL_DEADLINE_NONE, NULL), 0);
