@@ -63,11 +63,11 @@ static char *take_unaligned(al_json_arena *arena, size_t size) {
 void *al_json_arena_take(al_json_arena *arena, size_t size) {
     size_t over = (uintptr_t)arena->at % alignof(max_align_t);
     size_t gap = over != 0 ? alignof(max_align_t) - over : 0;
-    if (gap <= arena->left) {
+    if (gap > arena->left) {
+        arena->left = 0;
+    } else if (gap > 0) {
         arena->at += gap;
         arena->left -= gap;
-    } else {
-        arena->left = 0;
     }
     return take_unaligned(arena, size);
 }

@@ -330,14 +330,13 @@ static int run_yajl(parser *p) {
     yajl_status status = yajl_parse(p->yajl, (const unsigned char *)p->text, p->size);
     if (status == yajl_status_ok)
         status = yajl_complete_parse(p->yajl);
-    if (status == yajl_status_error) {
-        const al_json_spot spot = spot_of(p);
-        al_json_diagnose(&spot, p->error);
-        return EBADMSG;
-    }
-    if (status == yajl_status_ok)
-        (void)begin_token(p, NULL); /* what stands behind the value */
-    return p->rc;
+    /* yajl is content with the beginning of a string behind the value. */
+    bool is_whole = status == yajl_status_ok && begin_token(p, NULL) && p->at.offset == p->size;
+    if (is_whole || p->rc != 0)
+        return p->rc;
+    const al_json_spot spot = spot_of(p);
+    al_json_diagnose(&spot, p->error);
+    return EBADMSG;
 }
 
 static bool is_ascii(const char *text, size_t size) {
