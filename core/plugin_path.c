@@ -18,7 +18,7 @@ static alineo_code builtin_folder(char **out, alineo_error **err) {
     al_autofree char *library = NULL;
     int rc = al_path_of_object(&library_mark, &library);
     if (rc == 0 && library[0] != '/') {
-        al_autofree char *program = AL_STEAL(library);
+        free(AL_STEAL(library));
         rc = al_path_of_program(&library);
     }
     if (rc != 0)

@@ -21,7 +21,7 @@ AL_MUST_CHECK int al_mkdir_parents_of(const char *path, mode_t mode);
 /* Puts the bytes in place of PATH at one stroke: a temporary file beside it with exactly MODE,
  * synced, renamed over it, the folder synced. After a crash there is the old file or the new one,
  * whole. A link at PATH is replaced, not followed. On failure the old file stays and no temporary
- * is left (after kill -9 one named ".PATH.*.tmp" may be). */
+ * is left (after kill -9 one named ".<16 hex digits>.tmp" may be). */
 AL_MUST_CHECK int al_file_write_atomic(const char *path, const void *data, size_t size,
                                        mode_t mode);
 

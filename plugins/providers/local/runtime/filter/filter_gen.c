@@ -102,8 +102,9 @@ static void emit_clone(void) {
     emit_allow();
 }
 
-/* No packet sockets, no kernel crypto, no sockets to the hypervisor; of the kernel's own services routes
- * and the table of sockets: the others do not stop at namespaces or have let people out of them. */
+/* No packet sockets, no kernel crypto, no sockets to the hypervisor; of the kernel's own services
+ * routes and the table of sockets: the others do not stop at namespaces or have let people out of
+ * them. */
 static void emit_socket(void) {
     static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6};
     static const uint32_t services[] = {NETLINK_ROUTE, NETLINK_SOCK_DIAG};
