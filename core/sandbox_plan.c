@@ -149,6 +149,7 @@ static alineo_code plan_resources(alineo_client *client, al_sandbox_plan *plan,
     alineo_resources *resources = &plan->resources;
     const char *cpu = options->cpu != NULL ? options->cpu : values->default_cpu;
     const char *memory = options->memory != NULL ? options->memory : values->default_memory;
+    const char *disk = options->disk != NULL ? options->disk : values->default_disk;
     const char *gpu = options->gpu != NULL ? options->gpu : values->default_gpu;
     *resources = (alineo_resources)ALINEO_RESOURCES_INIT;
 
@@ -158,8 +159,8 @@ static alineo_code plan_resources(alineo_client *client, al_sandbox_plan *plan,
         code = plan_quantity(plan, "memory", memory, al_parse_size, "write \"512Mi\" or \"1Gi\"",
                              &plan->memory, &resources->memory_bytes, err);
     if (code == ALINEO_OK)
-        code = plan_quantity(plan, "disk", options->disk, al_parse_size, "write \"10Gi\"",
-                             &plan->disk, &resources->disk_bytes, err);
+        code = plan_quantity(plan, "disk", disk, al_parse_size, "write \"10Gi\"", &plan->disk,
+                             &resources->disk_bytes, err);
     if (code == ALINEO_OK)
         code = al_name_check("gpu", gpu, err);
     if (code == ALINEO_OK)
@@ -168,7 +169,7 @@ static alineo_code plan_resources(alineo_client *client, al_sandbox_plan *plan,
         code = al_fail(err, ALINEO_INVALID_ARGUMENT, "0 asks for no limit", "pids is %lld",
                        (long long)options->pids);
     resources->gpu = plan->gpu;
-    resources->pids = options->pids;
+    resources->pids = options->pids != 0 ? options->pids : values->default_pids;
     if (code == ALINEO_OK)
         code = need_limits(plan, err);
     if (code == ALINEO_OK)
