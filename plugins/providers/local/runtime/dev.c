@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/util/cleanup.h"
-#include "plugins/providers/local/runtime/root.h"
+#include "plugins/providers/local/runtime/root_parts.h"
 
 /* A device node made in a user namespace never opens, so these are the host's own, bound. */
 static const char *const nodes[] = {"full", "null", "random", "tty", "urandom", "zero"};

@@ -18,10 +18,8 @@ AL_MUST_CHECK int local_proc_mount(struct local_fault *fault);
 
 /* Overlay of layers and upper, binds, /dev, /proc, below a staging folder that only this mount
  * namespace has. The working folder is then the new root. */
-AL_MUST_CHECK int local_root_assemble(const struct local_trees *trees, struct local_fault *fault);
-
-/* Makes /dev in the folder "dev" of the working folder. */
-AL_MUST_CHECK int local_dev_fill(struct local_fault *fault);
+AL_MUST_CHECK int local_root_assemble(const struct local_spec *spec,
+                                      const struct local_trees *trees, struct local_fault *fault);
 
 /* Makes the working folder the root of everything; the host's is gone. */
 AL_MUST_CHECK int local_root_enter(struct local_fault *fault);

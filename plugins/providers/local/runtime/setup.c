@@ -93,7 +93,7 @@ static int complete(const struct local_setup *setup, const struct local_handover
                     struct local_fault *fault) {
     int error = local_become_root(fault);
     if (error == 0)
-        error = local_root_assemble(&handover->trees, fault);
+        error = local_root_assemble(setup->spec, &handover->trees, fault);
     if (error == 0)
         error = local_root_enter(fault);
     if (error == 0)
