@@ -94,7 +94,8 @@ static void list_group(memory_listing *listing, memory_group *group) {
 
 void memory_group_account(alineo_storage *self, memory_event *event) {
     memory_group *group = event->group;
-    if (event->step_idx > group->last_step)
+    bool is_step = event->kind == COMMON_EXEC_START || event->kind == COMMON_EXEC_COMPLETE;
+    if (is_step && event->step_idx > group->last_step)
         group->last_step = event->step_idx;
     if (event->kind == COMMON_EXEC_COMPLETE)
         group->exec_count++;

@@ -168,9 +168,6 @@ static int configure(sqlite_connection *connection) {
         rc = sqlite3_busy_handler(db, is_busy, connection);
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    /* A file that somebody prepared runs nothing of its own. */
-    if (rc == SQLITE_OK)
-        rc = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite_exec(connection, connection->store->sync_full ? "PRAGMA synchronous = FULL"
                                                                   : "PRAGMA synchronous = NORMAL");
