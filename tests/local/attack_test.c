@@ -89,8 +89,8 @@ static void devices_cannot_be_made_or_reached(void **state) {
 
 static void a_device_that_an_image_brings_does_not_open(void **state) {
     static struct box_run run;
-    char layer[128];
-    char device[160];
+    char layer[256];
+    char device[300];
     (void)state;
     (void)snprintf(layer, sizeof(layer), "%s/image", box_home());
     (void)snprintf(device, sizeof(device), "%s/device", layer);

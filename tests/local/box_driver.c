@@ -4,7 +4,9 @@
  *   box_driver [OPTIONS] -- PROGRAM [ARGUMENT...]
  *
  *   --home DIR          state: sandboxes/ID, trash and store are made in it (must be there)
- *   --id ID             of the box (default "test")
+ *   --id ID             its folder and host name (default "test"); the box's id is the name of the
+ *   state
+ *                       folder, '-' and this, so that tests that run at once do not meet
  *   --image host|DIR    (default host); several, topmost first, for more layers
  *   --memory BYTES --cpu MILLI --pids COUNT
  *   --mount SOURCE:TARGET[:ro]
@@ -45,6 +47,7 @@
 #include "core/util/io.h"
 #include "core/util/msg.h"
 #include "core/util/num.h"
+#include "core/util/path.h"
 #include "core/util/str.h"
 #include "plugins/providers/local/runtime/box.h"
 
@@ -59,6 +62,7 @@ enum {
 struct options {
     const char *home;
     const char *id;
+    char *box_id;
     const char *layers[LAYERS];
     size_t layer_count;
     struct local_limits limits;
@@ -179,6 +183,9 @@ static struct options read_options(int argc, char **argv) {
     options.command = i < argc ? argv + i + 1 : argv + argc;
     if (options.home == NULL)
         die("--home is missing", EINVAL);
+    options.box_id = al_strf("%s-%s", al_path_name(options.home), options.id);
+    if (options.box_id == NULL)
+        die("name the box", ENOMEM);
     return options;
 }
 
@@ -326,7 +333,7 @@ static int build(const struct options *options, const struct places *places, str
         layers[count++] = places->skeleton;
     if (al_msg_pair(socket, &life->socket) != 0)
         die("make a socket", errno);
-    struct local_spec spec = {.id = options->id,
+    struct local_spec spec = {.id = options->box_id,
                               .hostname = options->id,
                               .folder = places->folder,
                               .layers = layers,
@@ -540,7 +547,7 @@ static int print_features(const struct options *options) {
 
 static int reclaim(const struct options *options, const struct places *places) {
     struct local_fault fault;
-    int error = local_box_reclaim(options->id, places->folder, places->trash,
+    int error = local_box_reclaim(options->box_id, places->folder, places->trash,
                                   al_deadline_after_ms(10000), &fault);
     if (error != 0)
         die(fault.message, error);
@@ -576,5 +583,6 @@ int main(int argc, char **argv) {
     else
         code = as_supervisor(options.bench > 0 ? bench : run, &options, &places);
     free_places(&places);
+    free(options.box_id);
     return code;
 }

@@ -111,8 +111,7 @@ static int open_layers(struct local_trees *trees, const struct local_spec *spec,
             open_tree_with(AT_FDCWD, spec->layers[i], 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
                            user_ns_fd, &trees->layer_fds[i]);
         if (error != 0) {
-            local_fault_set(fault, error, "map the owners of the files in the image layer %s",
-                            spec->layers[i]);
+            local_fault_set(fault, error, "use the image layer %s", spec->layers[i]);
             explain_idmap(fault, error);
             return error;
         }
