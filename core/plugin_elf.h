@@ -36,4 +36,22 @@ bool al_elf_offset(const al_elf *elf, uint64_t address, uint64_t size, uint64_t 
  * it is not there. */
 int al_elf_symbol(const al_elf *elf, const char *name, uint64_t *address, al_buf *problem);
 
+/** The address that the pointer at `address` will hold, counted as all addresses in the file are;
+ * ENOENT: that cannot be told before the file is loaded. */
+int al_elf_pointer(const al_elf *elf, uint64_t address, uint64_t *target, al_buf *problem);
+
+/** Tables that the dynamic section names, by address; 0 = none. */
+typedef struct al_elf_tables {
+    uint64_t symbols;
+    uint64_t names;
+    uint64_t gnu_hash;
+    uint64_t hash;
+    uint64_t relocations; /* with addends */
+    uint64_t relocations_size;
+} al_elf_tables;
+int al_elf_dynamic(const al_elf *elf, al_elf_tables *out, al_buf *problem);
+
+/** Reads `size` bytes at an address. */
+int al_elf_at(const al_elf *elf, uint64_t address, void *out, size_t size, al_buf *problem);
+
 #endif

@@ -13,6 +13,7 @@
 #define NOTES_SIZE_MAX ((uint64_t)64 << 10)
 
 static const char rebuild[] = "build the plugin against the headers of this version";
+static const char entry_differs[] = "has an entry point that does not say what its note says";
 
 static int bad(al_buf *problem, const char *what) {
     al_buf_append_str(problem, what);
@@ -182,6 +183,22 @@ char *al_entry_symbol(const char *kind, const char *id) {
     return symbol;
 }
 
+/* Whether the pointer at `place` leads to `text`. Where that cannot be told, it is looked at again
+ * once the file is loaded. */
+static int check_text(const al_elf *elf, uint64_t place, const char *text, al_buf *problem) {
+    uint64_t target = 0;
+    char found[64];
+    size_t size = strlen(text) + 1;
+    int rc = al_elf_pointer(elf, place, &target, problem);
+    if (rc == ENOENT)
+        return 0;
+    if (rc == 0)
+        rc = al_elf_at(elf, target, found, size, problem);
+    if (rc != 0)
+        return rc;
+    return memcmp(found, text, size) == 0 ? 0 : bad(problem, entry_differs);
+}
+
 static int check_entry(int fd, const char *symbol, const al_identity *identity, al_buf *problem) {
     al_elf elf;
     uint64_t address = 0;
@@ -192,19 +209,21 @@ static int check_entry(int fd, const char *symbol, const al_identity *identity, 
         al_buf_printf(problem, "has no entry point: it does not export %s", symbol);
         return EBADMSG;
     }
-    if (rc != 0)
-        return rc;
-    uint64_t offset = 0;
     alineo_plugin entry;
-    if (!al_elf_offset(&elf, address, sizeof(entry), &offset))
-        return bad(problem, "is damaged: its entry point lies outside it");
-    rc = al_elf_bytes(&elf, offset, &entry, sizeof(entry), problem);
+    if (rc == 0)
+        rc = al_elf_at(&elf, address, &entry, sizeof(entry), problem);
     if (rc != 0)
         return rc;
     if (entry.size < sizeof(entry) || entry.magic != ALINEO_PLUGIN_MAGIC ||
         entry.abi_major != identity->abi_major || entry.abi_minor != identity->abi_minor)
-        return bad(problem, "has an entry point that does not say what its note says");
-    return 0;
+        return bad(problem, entry_differs);
+    rc = check_text(&elf, address + offsetof(alineo_plugin, kind), identity->kind, problem);
+    if (rc == 0)
+        rc = check_text(&elf, address + offsetof(alineo_plugin, id), identity->id, problem);
+    if (rc == 0)
+        rc = check_text(&elf, address + offsetof(alineo_plugin, version), identity->version,
+                        problem);
+    return rc;
 }
 
 alineo_code al_identity_check_entry(int fd, const char *path, const al_identity *identity,

@@ -8,78 +8,19 @@
 
 /* Entries of a chain that are looked at: many times what a plugin with one exported symbol has. */
 #define CHAIN_MAX 65536u
-#define DYNAMIC_MAX 1024u
 #define NAME_MAX_SIZE 256u
 
-/* Addresses that the dynamic section gives; 0 = it does not. */
-typedef struct symbol_tables {
-    uint64_t symbols;
-    uint64_t names;
-    uint64_t gnu_hash;
-    uint64_t hash;
-} symbol_tables;
-
-static int read_at(const al_elf *elf, uint64_t address, void *out, size_t size, al_buf *problem) {
-    uint64_t offset = 0;
-    if (!al_elf_offset(elf, address, size, &offset)) {
-        al_buf_append_str(problem, "is damaged: its table of symbols lies outside it");
-        return EBADMSG;
-    }
-    return al_elf_bytes(elf, offset, out, size, problem);
-}
-
-static const ElfW(Phdr) * dynamic_segment(const al_elf *elf) {
-    for (size_t i = 0; i < elf->count; i++) {
-        if (elf->segments[i].p_type == PT_DYNAMIC)
-            return &elf->segments[i];
-    }
-    return NULL;
-}
-
-static int find_tables(const al_elf *elf, symbol_tables *tables, al_buf *problem) {
-    const ElfW(Phdr) *segment = dynamic_segment(elf);
-    if (segment == NULL)
-        return 0;
-    uint64_t count = segment->p_filesz / sizeof(ElfW(Dyn));
-    for (uint64_t i = 0; i < count && i < DYNAMIC_MAX; i++) {
-        ElfW(Dyn) entry;
-        int rc = al_elf_bytes(elf, segment->p_offset + i * sizeof(entry), &entry, sizeof(entry),
-                              problem);
-        if (rc != 0)
-            return rc;
-        switch (entry.d_tag) {
-        case DT_NULL:
-            return 0;
-        case DT_SYMTAB:
-            tables->symbols = entry.d_un.d_ptr;
-            break;
-        case DT_STRTAB:
-            tables->names = entry.d_un.d_ptr;
-            break;
-        case DT_GNU_HASH:
-            tables->gnu_hash = entry.d_un.d_ptr;
-            break;
-        case DT_HASH:
-            tables->hash = entry.d_un.d_ptr;
-            break;
-        default:
-            break;
-        }
-    }
-    return 0;
-}
-
 /* ENOENT when symbol number `index` is not a defined one of that name. */
-static int match_symbol(const al_elf *elf, const symbol_tables *tables, uint32_t index,
+static int match_symbol(const al_elf *elf, const al_elf_tables *tables, uint32_t index,
                         const char *name, uint64_t *address, al_buf *problem) {
     ElfW(Sym) symbol;
-    int rc = read_at(elf, tables->symbols + (uint64_t)index * sizeof(symbol), &symbol,
-                     sizeof(symbol), problem);
+    int rc = al_elf_at(elf, tables->symbols + (uint64_t)index * sizeof(symbol), &symbol,
+                       sizeof(symbol), problem);
     if (rc != 0)
         return rc;
     char found[NAME_MAX_SIZE];
     size_t size = strlen(name) + 1;
-    rc = read_at(elf, tables->names + symbol.st_name, found, size, problem);
+    rc = al_elf_at(elf, tables->names + symbol.st_name, found, size, problem);
     /* A name that ends with the file is shorter than ours, not damaged. */
     if (rc != 0) {
         al_buf_clear(problem);
@@ -98,7 +39,7 @@ static uint32_t gnu_hash_of(const char *name) {
     return hash;
 }
 
-static int find_by_gnu_hash(const al_elf *elf, const symbol_tables *tables, const char *name,
+static int find_by_gnu_hash(const al_elf *elf, const al_elf_tables *tables, const char *name,
                             uint64_t *address, al_buf *problem) {
     struct {
         uint32_t bucket_count;
@@ -106,7 +47,7 @@ static int find_by_gnu_hash(const al_elf *elf, const symbol_tables *tables, cons
         uint32_t bloom_count;
         uint32_t bloom_shift;
     } head;
-    int rc = read_at(elf, tables->gnu_hash, &head, sizeof(head), problem);
+    int rc = al_elf_at(elf, tables->gnu_hash, &head, sizeof(head), problem);
     if (rc != 0)
         return rc;
     if (head.bucket_count == 0)
@@ -116,14 +57,14 @@ static int find_by_gnu_hash(const al_elf *elf, const symbol_tables *tables, cons
         tables->gnu_hash + sizeof(head) + (uint64_t)head.bloom_count * sizeof(ElfW(Addr));
     uint64_t chains = buckets + (uint64_t)head.bucket_count * 4;
     uint32_t index = 0;
-    rc = read_at(elf, buckets + (uint64_t)(hash % head.bucket_count) * 4, &index, 4, problem);
+    rc = al_elf_at(elf, buckets + (uint64_t)(hash % head.bucket_count) * 4, &index, 4, problem);
     if (rc != 0)
         return rc;
     if (index < head.first_symbol)
         return ENOENT;
     for (uint32_t steps = 0; steps < CHAIN_MAX; steps++, index++) {
         uint32_t value = 0;
-        rc = read_at(elf, chains + (uint64_t)(index - head.first_symbol) * 4, &value, 4, problem);
+        rc = al_elf_at(elf, chains + (uint64_t)(index - head.first_symbol) * 4, &value, 4, problem);
         if (rc != 0)
             return rc;
         if ((value | 1u) == (hash | 1u)) {
@@ -147,10 +88,10 @@ static uint32_t sysv_hash_of(const char *name) {
     return hash;
 }
 
-static int find_by_hash(const al_elf *elf, const symbol_tables *tables, const char *name,
+static int find_by_hash(const al_elf *elf, const al_elf_tables *tables, const char *name,
                         uint64_t *address, al_buf *problem) {
     uint32_t counts[2]; /* of buckets, of chains */
-    int rc = read_at(elf, tables->hash, counts, sizeof(counts), problem);
+    int rc = al_elf_at(elf, tables->hash, counts, sizeof(counts), problem);
     if (rc != 0)
         return rc;
     if (counts[0] == 0)
@@ -158,21 +99,22 @@ static int find_by_hash(const al_elf *elf, const symbol_tables *tables, const ch
     uint64_t buckets = tables->hash + sizeof(counts);
     uint64_t chains = buckets + (uint64_t)counts[0] * 4;
     uint32_t index = 0;
-    rc = read_at(elf, buckets + (uint64_t)(sysv_hash_of(name) % counts[0]) * 4, &index, 4, problem);
+    rc = al_elf_at(elf, buckets + (uint64_t)(sysv_hash_of(name) % counts[0]) * 4, &index, 4,
+                   problem);
     for (uint32_t steps = 0; rc == 0 && index != STN_UNDEF && steps < CHAIN_MAX; steps++) {
         rc = match_symbol(elf, tables, index, name, address, problem);
         if (rc != ENOENT)
             return rc;
-        rc = read_at(elf, chains + (uint64_t)index * 4, &index, 4, problem);
+        rc = al_elf_at(elf, chains + (uint64_t)index * 4, &index, 4, problem);
     }
     return rc != 0 ? rc : ENOENT;
 }
 
 int al_elf_symbol(const al_elf *elf, const char *name, uint64_t *address, al_buf *problem) {
-    symbol_tables tables = {0};
+    al_elf_tables tables = {0};
     if (strlen(name) >= NAME_MAX_SIZE)
         return ENOENT;
-    int rc = find_tables(elf, &tables, problem);
+    int rc = al_elf_dynamic(elf, &tables, problem);
     if (rc != 0)
         return rc;
     if (tables.symbols == 0 || tables.names == 0)
