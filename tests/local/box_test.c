@@ -118,6 +118,44 @@ static void a_link_in_place_of_a_kernel_folder_is_refused(void **state) {
     assert_non_null(strstr(result.errors, "/proc"));
 }
 
+static void odd_files_in_an_image_do_not_hold_a_sandbox_up(void **state) {
+    char path[600];
+    char layer[512];
+    (void)state;
+    (void)snprintf(layer, sizeof(layer), "%s", make_folder("odd"));
+    (void)snprintf(path, sizeof(path), "%s/etc", layer);
+    assert_int_equal(mkdir(path, 0755), 0);
+    (void)snprintf(path, sizeof(path), "%s/etc/hosts", layer);
+    assert_int_equal(mkfifo(path, 0644), 0);
+    (void)snprintf(path, sizeof(path), "%s/etc/hostname", layer);
+    assert_int_equal(symlink("/dev/zero", path), 0);
+    (void)snprintf(path, sizeof(path), "%s/etc/resolv.conf", layer);
+    assert_int_equal(mkdir(path, 0755), 0);
+    box_run(&result,
+            DRIVER
+            "--host-network --image %s --mount %s:/attacker:ro -- /attacker find-descriptors",
+            layer, box_program("attacker"));
+    assert_string_equal(result.output, "find-descriptors ENOENT\n");
+}
+
+static void names_are_written_where_an_image_has_none(void **state) {
+    static const char *const links[] = {"bin", "lib", "lib64"};
+    char path[600];
+    char layer[512];
+    (void)state;
+    (void)snprintf(layer, sizeof(layer), "%s", make_folder("nameless"));
+    (void)snprintf(path, sizeof(path), "%s/etc", layer);
+    assert_int_equal(mkdir(path, 0755), 0);
+    make_file(path, "hosts", "192.0.2.1 mine\n", 0644);
+    make_file(path, "hostname", "", 0644);
+    /* The programs come by a mount. */
+    box_run(&result,
+            DRIVER "--image %s --mount /usr:/usr:ro --mount /lib64/:/lib64:ro --mount "
+                   "/usr/lib:/lib:ro -- cat /etc/hosts /etc/hostname",
+            layer);
+    assert_string_equal(result.output, "192.0.2.1 mine\nboxtest-box\n");
+}
+
 /* --- mounts ----------------------------------------------------------------------------------- */
 
 static void a_mount_is_shared_with_its_owner_as_root(void **state) {
@@ -326,6 +364,8 @@ int main(void) {
         cmocka_unit_test(upper_layers_win_over_lower_ones),
         cmocka_unit_test(an_image_without_anything_in_it_gets_what_it_needs),
         cmocka_unit_test(a_link_in_place_of_a_kernel_folder_is_refused),
+        cmocka_unit_test(odd_files_in_an_image_do_not_hold_a_sandbox_up),
+        cmocka_unit_test(names_are_written_where_an_image_has_none),
         cmocka_unit_test(a_mount_is_shared_with_its_owner_as_root),
         cmocka_unit_test(a_read_only_mount_is_not_written),
         cmocka_unit_test(a_mount_over_what_the_kernel_shows_is_refused),

@@ -161,6 +161,7 @@ static int await_report(struct build *build, struct local_fault *fault) {
     if (error != 0)
         return local_fault_set(fault, error, "read the report of the sandbox's first process");
     if (report.errnum != 0) {
+        report.message[sizeof(report.message) - 1] = report.hint[sizeof(report.hint) - 1] = '\0';
         if (fault != NULL)
             *fault = report;
         return report.errnum;

@@ -78,24 +78,26 @@ static int write_unless_full(const char *path, const char *text) {
     return write(fd, text, strlen(text)) < 0 ? errno : 0;
 }
 
-/* An image without /etc, or with a link or folder where these files go, is left as it is. */
+/* What an image has in place of such a file (nothing, a link, a FIFO, a folder) is its own affair;
+ * that the disk is full is not. */
+static int unless_odd(int error) {
+    return error == ENOSPC || error == EDQUOT || error == EIO || error == ENOMEM ? error : 0;
+}
+
 static int name_box(const char *hostname) {
     char hosts[LOCAL_HOSTS_SIZE];
     char name[80];
     (void)snprintf(name, sizeof(name), "%s\n", hostname);
     local_hosts_text(hostname, hosts);
-    int error = write_unless_full("/etc/hostname", name);
-    if (error == 0)
-        error = write_unless_full("/etc/hosts", hosts);
-    return error == ENOENT || error == ENOTDIR || error == EISDIR || error == ELOOP ? 0 : error;
+    int error = unless_odd(write_unless_full("/etc/hostname", name));
+    return error != 0 ? error : unless_odd(write_unless_full("/etc/hosts", hosts));
 }
 
 /* The host's resolver settings, where the host's network is: the supervisor has read them. */
 static int write_resolver(const char *text) {
     if (unlink("/etc/resolv.conf") != 0 && errno != ENOENT)
-        return errno == ENOTDIR ? 0 : errno;
-    int error = write_unless_full("/etc/resolv.conf", text);
-    return error == ENOENT ? 0 : error;
+        return unless_odd(errno);
+    return unless_odd(write_unless_full("/etc/resolv.conf", text));
 }
 
 /* overlayfs that cannot use its upper layer mounts read-only and says so in the kernel's log alone.
