@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* test: no-valgrind */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* test: no-valgrind */
 #include "core/util/proc.h"
 
 #include <errno.h>
