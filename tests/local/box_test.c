@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,6 +272,28 @@ static void a_command_has_default_signals_and_a_session_of_its_own(void **state)
                                        "1024\n0022\n");
 }
 
+/* Root without CAP_SYS_RESOURCE may not lower it, and then has no protection to hand on. */
+static void write_oom_score(const char *text) {
+    al_autofd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (write(fd, text, strlen(text)) < 0)
+        assert_int_equal(errno, EACCES);
+}
+
+static void the_callers_limits_and_protection_do_not_reach_a_command(void **state) {
+    struct rlimit before;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit low = {100, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    write_oom_score("-500");
+    box_run(&result, DRIVER "--sh ulimit -n; cat /proc/self/oom_score_adj; "
+                            "echo -1 2>/dev/null > /proc/self/oom_score_adj && echo lowered; "
+                            "cat /proc/1/oom_score_adj");
+    write_oom_score("0");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_string_equal(result.output, "1024\n0\n0\n");
+}
+
 static void groups_and_namespaces_tell_nothing_of_the_host(void **state) {
     (void)state;
     box_run(&result,
@@ -311,8 +334,11 @@ static void everything_a_command_forked_dies_with_its_group(void **state) {
 
 static void another_commands_processes_outlive_a_group(void **state) {
     (void)state;
-    /* The first leaves a process behind, the second finds it. */
-    box_run(&result, DRIVER "--count 2 --sh ps -o comm= -C sleep; sleep 60 > /dev/null 2>&1 &");
+    /* The first leaves a process behind, the second finds it (which may have to wait until it is
+     * what it is going to be). */
+    box_run(&result, DRIVER "--count 2 --timeout 20000 --sh if mkdir /tmp/first 2>/dev/null; then "
+                            "sleep 60 > /dev/null 2>&1 & else "
+                            "until ps -o comm= -C sleep; do :; done; fi");
     assert_string_equal(result.output, "sleep\n");
 }
 
@@ -379,6 +405,7 @@ int main(void) {
         cmocka_unit_test(a_command_has_the_outcome_it_had),
         cmocka_unit_test(a_command_runs_as_its_user_with_no_rights),
         cmocka_unit_test(a_command_has_default_signals_and_a_session_of_its_own),
+        cmocka_unit_test(the_callers_limits_and_protection_do_not_reach_a_command),
         cmocka_unit_test(groups_and_namespaces_tell_nothing_of_the_host),
         cmocka_unit_test(the_network_is_a_loopback_that_is_up),
         cmocka_unit_test(the_hosts_network_comes_with_its_resolver),
