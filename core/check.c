@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    SANDBOX_ID_MAX = 128,
     PATH_SIZE_MAX = 4095
 };
 
@@ -60,7 +59,7 @@ int al_sandbox_id_valid(const char *id) {
         char c = id[size];
         int letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         int other = (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-        if ((!letter && !other) || size == SANDBOX_ID_MAX)
+        if ((!letter && !other) || size == AL_SANDBOX_ID_MAX)
             return 0;
     }
     return size > 0;

@@ -19,6 +19,9 @@ alineo_code al_text_check(const char *what, const char *text, size_t max_size, a
 /** An absolute path of at most 4095 bytes. */
 alineo_code al_path_check(const char *what, const char *path, alineo_error **err);
 
+enum {
+    AL_SANDBOX_ID_MAX = 128
+};
 /** A sandbox id: [A-Za-z0-9._-]{1,128}. */
 int al_sandbox_id_valid(const char *id);
 alineo_code al_sandbox_id_check(const char *id, alineo_error **err);

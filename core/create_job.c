@@ -2,6 +2,7 @@
 #include "core/create_job.h"
 
 #include "core/call_private.h"
+#include "core/check.h"
 #include "core/provider_calls.h"
 #include "core/sweeper.h"
 #include "core/thread.h"
@@ -24,7 +25,7 @@ struct al_create_job {
     int done_fd;              /* signalled when the provider came back */
     int abandoned;            /* guarded by lock; the caller has left */
     /* Set by the thread before done_fd, or by the caller without one. */
-    char *id;
+    char id[AL_SANDBOX_ID_MAX + 1]; /* "" = none; needs no memory, so that it can be destroyed */
     alineo_code code;
     alineo_error *error;
 };
@@ -33,7 +34,6 @@ static void job_free(al_create_job *job) {
     al_sandbox_plan_free(job->plan);
     alineo_call_free(job->own_call);
     al_close(job->done_fd);
-    free(job->id);
     alineo_error_free(job->error);
     (void)pthread_mutex_destroy(&job->lock);
     al_client_unref(job->client);
@@ -79,16 +79,14 @@ static al_create_job *job_new(alineo_client *client, al_sandbox_plan *plan) {
 
 static int32_t keep_id(void *user, const alineo_sandbox_info *info) {
     al_create_job *job = user;
-    if (job->id == NULL)
-        job->id = al_strdup(info->id);
+    if (job->id[0] == '\0')
+        (void)al_str_copy(job->id, sizeof(job->id), info->id);
     return 0;
 }
 
 static void ask_provider(al_create_job *job, alineo_call *call) {
     job->code = al_provider_create(job->client->provider, &job->plan->request, call, keep_id, job,
                                    &job->error);
-    if (job->code == ALINEO_OK && job->id == NULL)
-        job->code = al_fail_memory(&job->error);
 }
 
 /* Whether a create that failed so may have made a sandbox, or may make it yet. The other codes say
@@ -110,7 +108,7 @@ static int may_have_made(alineo_code code) {
 
 /* Nobody wants the result. */
 static void undo(al_create_job *job) {
-    if (job->id != NULL)
+    if (job->id[0] != '\0')
         (void)al_sweeper_destroy(job->client->sweeper, job->plan->create_id, job->id, NULL);
     else if (job->code == ALINEO_OK || may_have_made(job->code))
         al_sweeper_sweep(job->client->sweeper, job->plan->create_id);

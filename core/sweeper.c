@@ -108,17 +108,16 @@ static alineo_code sweep_stamp(al_sweeper *sweeper, const char *create_id, aline
     return code;
 }
 
-/* One look, bounded by a call of its own: the caller's may be what was cancelled. */
+/* One look, bounded by a call of its own: the caller's may be what was cancelled. Where none can be
+ * made (no memory, no descriptors) an unbounded look is better than none. */
 static alineo_code look(al_sweeper *sweeper, const char *create_id, const char *sandbox_id,
                         int64_t timeout_ms, alineo_error **err) {
     al_auto(alineo_call_free) alineo_call *call = NULL;
-    alineo_code code = al_call_derive(NULL, timeout_ms, &call, err);
-    if (code != ALINEO_OK)
-        return code;
+    (void)al_call_derive(NULL, timeout_ms, &call, NULL);
     if (sandbox_id == NULL)
         return sweep_stamp(sweeper, create_id, call, err);
     alineo_error *failure = NULL;
-    code = al_provider_destroy(sweeper->provider, sandbox_id, call, &failure);
+    alineo_code code = al_provider_destroy(sweeper->provider, sandbox_id, call, &failure);
     if (code == ALINEO_SANDBOX_NOT_FOUND) {
         alineo_error_free(failure);
         return ALINEO_OK;

@@ -152,10 +152,10 @@ static alineo_code lose(counting_provider *provider, alineo_error **err) {
                                   "the answer got lost; it may have been made");
 }
 
-static alineo_code make(counting_provider *provider, const alineo_create_request *request,
-                        alineo_sandbox_info_fn *found, void *user, alineo_error **err) {
+static alineo_code make(counting_provider *provider, counting_fault fault,
+                        const alineo_create_request *request, alineo_sandbox_info_fn *found,
+                        void *user, alineo_error **err) {
     al_autolock(&provider->lock);
-    counting_fault fault = provider->create_fault;
     counting_sandbox *sandbox =
         add(provider, request, fault == COUNTING_LATE ? provider->late_ms : 0);
     if (sandbox == NULL)
@@ -172,10 +172,11 @@ static alineo_code make(counting_provider *provider, const alineo_create_request
 static alineo_code create(counting_provider *provider, const alineo_create_request *request,
                           alineo_call *call, alineo_sandbox_info_fn *found, void *user,
                           alineo_error **err) {
+    counting_fault fault = atomic_load(&provider->create_fault);
     alineo_code code = spend(provider, provider->create_ms, call, err);
     if (code != ALINEO_OK)
         return code;
-    switch (provider->create_fault) {
+    switch (fault) {
     case COUNTING_FAIL:
         return (provider->host->fail)(provider->host, err, provider->failure, NULL, "it fails");
     case COUNTING_WAIT:
@@ -187,7 +188,7 @@ static alineo_code create(counting_provider *provider, const alineo_create_reque
     default:
         break;
     }
-    return make(provider, request, found, user, err);
+    return make(provider, fault, request, found, user, err);
 }
 
 static void count_inside(counting_provider *provider, int step) {

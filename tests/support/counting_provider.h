@@ -70,9 +70,9 @@ typedef struct counting_provider {
     int released;
     int inside; /* calls of create that have not come back */
 
-    /* How it behaves; set before it is called. */
-    counting_fault create_fault;
-    alineo_code failure; /* PROVIDER_UNAVAILABLE unless it is set */
+    /* How it behaves; set before it is called, what is not atomic. */
+    _Atomic counting_fault create_fault; /* looked at once a create, at its beginning */
+    alineo_code failure;                 /* PROVIDER_UNAVAILABLE unless it is set */
     int64_t late_ms;
     int64_t create_ms;           /* how long a create takes; a cancel ends it */
     atomic_int destroy_failures; /* so many answer `failure` and destroy nothing */
