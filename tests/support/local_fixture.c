@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,19 +29,6 @@ enum {
     STEP_NS = 2000000,
     RUN_MS = 60000 /* in which every command of a test ends */
 };
-
-static int turn = -1;
-
-/* Cgroups of sandboxes are counted on the whole machine by some tests: one program at a time. The
- * lock is on a folder, so it leaves no file. */
-static void take_turn(void) {
-    if (turn >= 0)
-        return;
-    turn = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(turn >= 0);
-    while (flock(turn, LOCK_EX) != 0)
-        assert_int_equal(errno, EINTR);
-}
 
 static int32_t is_less(void *user, const alineo_capability *capability) {
     (void)fprintf(stderr, "skipped: sandboxes cannot be made here: %s\n",
@@ -74,7 +60,6 @@ alineo_provider *local_fixture_again(local_fixture *fixture) {
 }
 
 void local_fixture_open(local_fixture *fixture) {
-    take_turn();
     memset(fixture, 0, sizeof(*fixture));
     (void)snprintf(fixture->home, sizeof(fixture->home), "/tmp/alineo-test-XXXXXX");
     assert_non_null(mkdtemp(fixture->home));

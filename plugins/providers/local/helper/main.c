@@ -123,7 +123,8 @@ int main(void) {
         static const char text[] = "alineo-local is started by the local provider, not by hand\n";
         return write(STDERR_FILENO, text, sizeof(text) - 1) > 0 ? 2 : EXIT_FAILURE;
     }
-    if (clean_descriptors() != 0)
+    /* No folder of the caller's is held busy. */
+    if (clean_descriptors() != 0 || chdir("/") != 0)
         return EXIT_FAILURE;
     struct local_message message = {0};
     if (local_link_receive(PLUGIN_FD, &local_link_trusted, &message,

@@ -91,6 +91,7 @@ static void supervisor_init(struct local_supervisor *supervisor) {
     memset(supervisor, 0, sizeof(*supervisor));
     supervisor->entries_fd = supervisor->entry_fd = -1;
     supervisor->folders_fd = supervisor->folder_fd = -1;
+    supervisor->given_up_fd = -1;
     supervisor->listener = supervisor->pid1 = supervisor->pid1_end = none;
     supervisor->owner = supervisor->timer = supervisor->signals = none;
     supervisor->ends_at_ms = supervisor->sweep_at_ms = -1;
@@ -186,11 +187,10 @@ static void kill_box(struct local_supervisor *supervisor) {
 }
 
 static void finish_runs(struct local_supervisor *supervisor) {
-    bool is_killed = supervisor->pid1_end.fd >= 0;
     al_list *link;
     while ((link = al_list_take_first(&supervisor->runs)) != NULL) {
         struct local_run *run = AL_CONTAINER(link, struct local_run, link);
-        local_run_cut_short(run, is_killed, supervisor->reason);
+        local_run_cut_short(run, !supervisor->has_pid1_died, supervisor->reason);
         local_run_free(run);
     }
 }

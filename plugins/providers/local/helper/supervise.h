@@ -55,6 +55,7 @@ struct local_supervisor {
     al_list clients;
     al_list runs;
     struct local_client *creator; /* until COMMIT */
+    int given_up_fd;              /* its connection, when it went away before */
     uint64_t next_serial;
     uint64_t next_number;
     uint64_t *busy_groups; /* of commands that ended while what they started runs on */
@@ -69,6 +70,7 @@ struct local_supervisor {
     int64_t created_at_ms; /* Unix time */
 
     bool is_ending;
+    bool has_pid1_died;      /* by itself */
     bool is_remembered;      /* it ended without being asked to */
     char reason[256];        /* why */
     struct local_message in; /* room for what is received */

@@ -44,7 +44,9 @@ void local_client_end(struct local_client *client) {
         local_run_kill(client->starting);
     }
     if (supervisor->creator == client) {
+        /* Its end stays open until we are gone: the creator waits for that. */
         supervisor->creator = NULL;
+        supervisor->given_up_fd = local_watch_release(&client->watch);
         local_supervisor_end(supervisor, false, "its creation was given up");
     }
     local_watch_end(&client->watch);

@@ -8,6 +8,11 @@
 
 static const al_deadline at_once = {0};
 
+static void pid1_died(struct local_supervisor *supervisor) {
+    supervisor->has_pid1_died = true;
+    local_supervisor_end(supervisor, true, "its first process ended");
+}
+
 static void ended(struct local_supervisor *supervisor, const struct local_message *message) {
     struct local_ended value;
     if (local_message_decode(message, &value) != 0)
@@ -78,7 +83,7 @@ void local_pid1_ready(struct local_watch *watch, uint32_t events) {
     if (rc == 0)
         dispatch(supervisor, in);
     else if (rc == ENOTCONN)
-        local_supervisor_end(supervisor, true, "its first process ended");
+        pid1_died(supervisor);
     local_message_clear(in);
 }
 
@@ -100,7 +105,7 @@ void local_pid1_end_ready(struct local_watch *watch, uint32_t events) {
     (void)events;
     struct local_supervisor *supervisor = AL_CONTAINER(watch, struct local_supervisor, pid1_end);
     local_watch_end(watch);
-    local_supervisor_end(supervisor, true, "its first process ended");
+    pid1_died(supervisor);
 }
 
 /* Passes the request on, under the client's number. */

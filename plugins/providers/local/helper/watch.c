@@ -27,13 +27,16 @@ void local_watch_change(struct local_watch *watch, uint32_t events) {
         abort();
 }
 
-void local_watch_end(struct local_watch *watch) {
-    /* A copy of the descriptor elsewhere would keep it in the set, so closing is not enough. */
+int local_watch_release(struct local_watch *watch) {
     if (watch->epoll_fd >= 0)
         (void)epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-    al_close(watch->fd);
-    watch->fd = -1;
     watch->epoll_fd = -1;
+    return al_steal_fd(&watch->fd);
+}
+
+void local_watch_end(struct local_watch *watch) {
+    /* A copy of the descriptor elsewhere would keep it in the set, so closing is not enough. */
+    al_close(local_watch_release(watch));
 }
 
 int local_watch_next(int epoll_fd) {

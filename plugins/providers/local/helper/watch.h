@@ -27,6 +27,9 @@ AL_MUST_CHECK int local_watch_begin(struct local_watch *watch, int epoll_fd, int
 /* Waits for other events. */
 void local_watch_change(struct local_watch *watch, uint32_t events);
 
+/* Stops waiting and hands over the descriptor, -1 if there is none. */
+int local_watch_release(struct local_watch *watch);
+
 /* Stops waiting and closes the descriptor, if there is one. */
 void local_watch_end(struct local_watch *watch);
 
