@@ -81,7 +81,7 @@ int local_overlay_mount(const struct local_spec *spec, const struct local_trees 
         size += (size_t)snprintf(options + size, sizeof(options) - size, "n:");
     }
     for (size_t i = 0; error == 0 && i < trees->layer_count; i++) {
-        char name[16];
+        char name[24];
         (void)snprintf(name, sizeof(name), "%zu", i);
         error = attach_new(trees->layer_fds[i], name);
         size +=
