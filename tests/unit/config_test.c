@@ -167,8 +167,8 @@ static void a_malformed_id_in_the_environment_is_an_argument_not_a_config(void *
                                       "/abs",
                                       "A",
                                       "-x",
-                                      "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffff"
-                                      "ffffg1234"};
+                                      ("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffff"
+                                       "ffffg1234")};
     for (size_t i = 0; i < AL_COUNT(ids); i++) {
         test_setenv("ALINEO_PROVIDER", ids[i]);
         check_refused_n("{}", 2, ALINEO_INVALID_ARGUMENT,
