@@ -10,7 +10,7 @@
 
 enum {
     /* Pages of WAL after which a commit also moves them to the file: 4 MiB of small commits. */
-    CHECKPOINT_PAGES = 1000,
+    CHECKPOINT_PAGES = 4000,
     WAL_LARGE_PAGES = 65536,
     /* Steps of the virtual machine between two looks whether a call was cancelled. */
     CANCEL_STEPS = 4000

@@ -43,7 +43,7 @@ alineo_code sqlite_session_delete(alineo_storage *self, const char *name, const 
 
 #define CLOSED_BEFORE(event)                                                                       \
     "SELECT c.sandbox_id, c.name, max(c.ts) AS closed FROM alineo_events c "                       \
-    "WHERE c.event = '" event "' AND " SQLITE_MARK("c") " GROUP BY c.sandbox_id, c.name"
+    "INDEXED BY alineo_c_ends WHERE c.event = '" event "' GROUP BY c.sandbox_id, c.name"
 /* Sessions whose last close in either dialect lies before ?1, so many at a time. */
 static const char *const PRUNE_QUERY =
     "SELECT sandbox_id, name FROM (" CLOSED_BEFORE("sandbox_closed") " UNION ALL " CLOSED_BEFORE(

@@ -11,20 +11,23 @@
 
 /* --- the query -------------------------------------------------------------------------------- */
 
-/* Rows of the session of `e` with an event of one name. */
-#define OF_SESSION(event)                                                                          \
-    "FROM alineo_events c WHERE c.sandbox_id = e.sandbox_id AND c.event = '" event                 \
-    "' AND c.name = e.name AND " SQLITE_MARK("c")
-#define COUNT_OF(event) "(SELECT count(*) " OF_SESSION(event) ")"
-#define NEWEST_OF(event) "coalesce((SELECT max(c.ts) " OF_SESSION(event) "), 0)"
-#define LAST_STEP_OF(event)                                                                        \
-    "coalesce((SELECT c.step_idx " OF_SESSION(event) " ORDER BY c.step_idx DESC LIMIT 1), -1)"
-#define EXISTS_OF(event) "EXISTS (SELECT 1 " OF_SESSION(event) ")"
+/* Rows of the session of `e` with an event of one name, from alineo_c_ends. */
+#define ENDS(event)                                                                                \
+    "FROM alineo_events c INDEXED BY alineo_c_ends WHERE c.sandbox_id = e.sandbox_id AND "         \
+    "c.event = '" event "' AND c.name = e.name"
+#define NEWEST(event) "coalesce((SELECT max(c.ts) " ENDS(event) "), 0)"
 /* A session begins with the first of its created rows, and is listed by it alone. */
 #define NONE_EARLIER(event)                                                                        \
-    " AND NOT EXISTS (SELECT 1 " OF_SESSION(event) " AND (c.ts < e.ts OR (c.ts = e.ts AND "        \
-                                                   "c.id < e.id)))"
-#define IS_CLOSED "(" EXISTS_OF("sandbox_closed") " OR " EXISTS_OF("sandbox.closed") ")"
+    " AND NOT EXISTS (SELECT 1 " ENDS(event) " AND (c.ts < e.ts OR (c.ts = e.ts AND "              \
+                                             "c.id < e.id)))"
+#define IS_CLOSED                                                                                  \
+    "(EXISTS (SELECT 1 " ENDS("sandbox_closed") ") OR EXISTS (SELECT 1 " ENDS("sandbox.closed") "))"
+/* Those of its execs, from alineo_c_steps. */
+#define STEPS                                                                                            \
+    "FROM alineo_events c INDEXED BY alineo_c_steps WHERE c.sandbox_id = e.sandbox_id AND " SQLITE_STEP( \
+        "c.event") " AND c.name = e.name"
+#define EXEC_COUNT "(SELECT count(*) " STEPS " AND c.event IN ('exec_complete', 'exec.completed'))"
+#define LAST_STEP "coalesce((SELECT c.step_idx " STEPS " ORDER BY c.step_idx DESC LIMIT 1), -1)"
 
 enum {
     COLUMN_NAME,
@@ -38,15 +41,13 @@ enum {
     COLUMN_LAST_STEP
 };
 
-#define COLUMNS                                                                                                                             \
-    "SELECT e.name, e.sandbox_id, e.ts, e.payload, " SQLITE_RUN_OF(                                                                         \
-        "e.payload",                                                                                                                        \
-        "e.sandbox_id") ", CASE WHEN json_valid(e.payload) THEN json_extract(e.payload, '$.provider') END, "                                \
-                        "max(" NEWEST_OF("sandbox_closed") ", " NEWEST_OF("sandbox.closed") "), " COUNT_OF("exec_complete") " + " COUNT_OF( \
-                            "exec.completed") ", "                                                                                          \
-                                              "max(" LAST_STEP_OF("exec_start") ", " LAST_STEP_OF("exec.started") ", " LAST_STEP_OF(        \
-                                                  "exec_complete") ", " LAST_STEP_OF("exec.completed") ") "                                 \
-                                                                                                       "FROM alineo_events e "
+#define COLUMNS                                                                                              \
+    "SELECT e.name, e.sandbox_id, e.ts, e.payload, " SQLITE_RUN_OF(                                          \
+        "e.payload",                                                                                         \
+        "e.sandbox_id") ", CASE WHEN json_valid(e.payload) THEN json_extract(e.payload, '$.provider') END, " \
+                        "max(" NEWEST("sandbox_closed") ", " NEWEST(                                         \
+                            "sandbox.closed") "), " EXEC_COUNT ", " LAST_STEP                                \
+                                              " FROM alineo_events e "
 
 #define CONDITION                                                                                  \
     "WHERE " SQLITE_CREATED("e") NONE_EARLIER("sandbox_created") NONE_EARLIER("sandbox.created")
@@ -235,7 +236,8 @@ alineo_code sqlite_session_list(alineo_storage *self, const alineo_session_reque
 /* --- one session ------------------------------------------------------------------------------ */
 
 #define GET_QUERY                                                                                  \
-    COLUMNS "INDEXED BY alineo_c_marks " CONDITION " AND e.sandbox_id = ?2 AND " SQLITE_MARK("e")
+    COLUMNS "INDEXED BY alineo_c_ends " CONDITION                                                  \
+            " AND e.sandbox_id = ?2 AND " SQLITE_END("e.event")
 /* Of several names the one that started last. */
 #define GET_ORDER " ORDER BY e.ts DESC, e.name LIMIT 1"
 

@@ -2,9 +2,15 @@
 #ifndef ALINEO_STORAGE_SQLITE_STATEMENTS_H
 #define ALINEO_STORAGE_SQLITE_STATEMENTS_H
 
-/* What a query must say of a row `e` so that SQLite takes alineo_c_marks for it: everything but
- * output. */
-#define SQLITE_MARK(e) e ".event <> 'exec_event' AND " e ".event <> 'exec.output'"
+/* What the rows of alineo_c_ends and alineo_c_steps are. A chain of OR, since SQLite looks up a
+ * longer IN in a table that it makes anew for each row that is inserted. A query is answered from
+ * one of these where it names one of the events, or repeats the chain. */
+#define SQLITE_END(event)                                                                          \
+    "(" event " = 'sandbox_created' OR " event " = 'sandbox.created' OR " event                    \
+    " = 'sandbox_closed' OR " event " = 'sandbox.closed')"
+#define SQLITE_STEP(event)                                                                         \
+    "(" event " = 'exec_start' OR " event " = 'exec.started' OR " event                            \
+    " = 'exec_complete' OR " event " = 'exec.completed')"
 #define SQLITE_CREATED(e) e ".event IN ('sandbox_created', 'sandbox.created')"
 /* The run that a created row belongs to. */
 #define SQLITE_RUN_OF(payload, sandbox_id)                                                         \
@@ -21,12 +27,10 @@
               "error, ts) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                 \
     X(NEWEST, "SELECT max(ts) FROM (SELECT ts FROM alineo_events WHERE sandbox_id = ?1 "           \
               "ORDER BY id DESC LIMIT 8)")                                                         \
-    X(CLAIM,                                                                                       \
-      "SELECT 1 FROM alineo_events e WHERE sandbox_id = ?1 AND event = 'exec_start' "              \
-      "AND step_idx = ?2 AND " SQLITE_MARK(                                                        \
-          "e") " UNION ALL "                                                                       \
-               "SELECT 1 FROM alineo_events e WHERE sandbox_id = ?1 AND event = 'exec.started' "   \
-               "AND step_idx = ?2 AND " SQLITE_MARK("e"))                                          \
+    X(CLAIM, "SELECT 1 FROM alineo_events WHERE sandbox_id = ?1 AND step_idx = ?2 "                \
+             "AND event = 'exec_start' UNION ALL "                                                 \
+             "SELECT 1 FROM alineo_events WHERE sandbox_id = ?1 AND step_idx = ?2 "                \
+             "AND event = 'exec.started'")                                                         \
     X(WRITER_GET, "SELECT id, last_n FROM alineo_c_writers WHERE writer_id = ?1")                  \
     X(WRITER_ADD, "INSERT INTO alineo_c_writers(writer_id, last_n, seen_at) VALUES(?1, ?2, ?3)")   \
     X(WRITER_SET, "UPDATE alineo_c_writers SET last_n = ?2, seen_at = ?3 WHERE id = ?1")           \
