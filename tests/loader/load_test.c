@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* test: tsan */
 /* Plugins loaded by name: what is loaded, what is refused, and that nothing of a refused one runs.
  * */
 #include <dlfcn.h>

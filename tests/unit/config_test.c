@@ -129,9 +129,9 @@ static void a_config_of_the_original_chooses_its_provider(void **state) {
     static const char *const texts[] = {
         "{\"serverUrl\": \"http://127.0.0.1:8080\"}", "{\"apiKey\": \"\"}",
         "{\"useServerProxy\": true}",
-        "{\"serverUrl\": \"http://127.0.0.1:8080\", \"apiKey\": \"\", \"adapterPath\":"
-        " \"./.alineo/ledger.db\", \"useServerProxy\": true, \"agentsDir\": \"./agents\","
-        " \"defaults\": {\"resources\": {\"cpu\": \"1000m\", \"memory\": \"1Gi\"}}}"};
+        ("{\"serverUrl\": \"http://127.0.0.1:8080\", \"apiKey\": \"\", \"adapterPath\":"
+         " \"./.alineo/ledger.db\", \"useServerProxy\": true, \"agentsDir\": \"./agents\","
+         " \"defaults\": {\"resources\": {\"cpu\": \"1000m\", \"memory\": \"1Gi\"}}}")};
     for (size_t i = 0; i < AL_COUNT(texts); i++) {
         al_auto(alineo_config_free) alineo_config *config = parse(texts[i]);
         assert_string_equal(alineo_config_provider(config), "opensandbox");
