@@ -54,6 +54,12 @@ static alineo_code check_providers(const alineo_config *config, const al_json_no
     return code;
 }
 
+/* Where a section names its plugin; the section itself where it names none. */
+static const al_json_node *selector_of(const al_json_node *section, al_kind kind) {
+    const al_json_node *selector = al_json_member(section, al_section_selector(kind));
+    return selector != NULL ? selector : section;
+}
+
 alineo_code alineo_config_check(const alineo_config *config, alineo_error **err) {
     const al_json_node *root = NULL;
     alineo_code code = ALINEO_OK;
@@ -65,13 +71,14 @@ alineo_code alineo_config_check(const alineo_config *config, alineo_error **err)
         code = check_files(config, err);
     if (code == ALINEO_OK)
         code = check_providers(config, root, err);
-    const al_json_node *storage = al_json_member(root, "storage");
+    const al_json_node *storage = selector_of(al_json_member(root, "storage"), AL_KIND_STORAGE);
     if (code == ALINEO_OK)
         code = check_plugin(config, AL_KIND_STORAGE, config->storage, storage, err);
     if (code == ALINEO_OK && storage != NULL && config->section_storage != NULL)
         code = check_plugin(config, AL_KIND_STORAGE, config->section_storage, storage, err);
     if (code == ALINEO_OK && config->broker != NULL)
         code = check_plugin(config, AL_KIND_CREDENTIALS, config->broker,
-                            al_json_member(root, "credentials"), err);
+                            selector_of(al_json_member(root, "credentials"), AL_KIND_CREDENTIALS),
+                            err);
     return code;
 }

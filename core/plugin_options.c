@@ -81,9 +81,11 @@ static alineo_code missing_option(const al_section *section, const option_slot *
                           al_kind_name(section->kind), section->id, slot->spec->key);
 }
 
-/* Makes the path in a value absolute. */
+/* Makes the path in a value absolute; a word of the plugin's, such as ":memory:", is none. */
 static alineo_code resolve_path(const al_section *section, const al_section_entry *entry,
                                 option_slot *slot, alineo_error **err) {
+    if (slot->value.text[0] == ':')
+        return ALINEO_OK;
     char *path = NULL;
     alineo_code code =
         al_config_resolve(section->config, entry->node, slot->value.text, &path, err);
@@ -184,7 +186,7 @@ static alineo_code take_default(const al_section *section, option_slot *slot, al
     const char *text = slot->spec->default_value;
     if (al_option_value_of_text(slot->spec->type, text, &slot->value) != 0)
         return al_fail_memory(err);
-    if (slot->spec->type == ALINEO_OPTION_PATH && *text != '/') {
+    if (slot->spec->type == ALINEO_OPTION_PATH && *text != '/' && *text != ':') {
         const char *home = section->config != NULL ? section->config->home : "/";
         char *path = al_path_join(home, text);
         if (path == NULL)

@@ -59,7 +59,8 @@ typedef int32_t alineo_option_type;
 #define ALINEO_OPTION_BYTES ((alineo_option_type)5)    /* bytes, or "512Mi" */
 #define ALINEO_OPTION_STRINGS ((alineo_option_type)6)  /* array of strings */
 #define ALINEO_OPTION_JSON ((alineo_option_type)7)     /* any value, handed over as JSON text */
-/* A path; a relative one is taken from the config's folder and handed over absolute. */
+/* A path; a relative one is taken from the config's folder and handed over absolute. What begins
+ * with ':' is no path but a word of the plugin's (":memory:") and stays as it is. */
 #define ALINEO_OPTION_PATH ((alineo_option_type)8)
 
 #define ALINEO_OPTION_REQUIRED 1u

@@ -195,10 +195,10 @@ static void a_check_holds_every_section_against_its_plugin(void **state) {
     check_refused(folder, ", \"provider\": \"goood\"", ALINEO_INVALID_ARGUMENT,
                   "provider: there is no provider plugin \"goood\"; did you mean \"good\"?");
     check_refused(folder, ", \"provider\": \"good\", \"storage\": {\"adapter\": \"kpt\"}",
-                  ALINEO_INVALID_ARGUMENT, "storage: there is no storage plugin \"kpt\"");
+                  ALINEO_INVALID_ARGUMENT, "storage.adapter: there is no storage plugin \"kpt\"");
     check_refused(folder, STORAGE ", \"credentials\": {\"broker\": \"nobody\"}",
                   ALINEO_INVALID_ARGUMENT,
-                  "credentials: there is no credentials plugin \"nobody\"");
+                  "credentials.broker: there is no credentials plugin \"nobody\"");
 }
 
 static void a_check_expands_what_is_not_in_use(void **state) {

@@ -202,6 +202,17 @@ static void a_secret_or_what_a_variable_held_is_never_shown(void **state) {
     check_refused("{\"tokn\": \"hush\"}", "did you mean \"token\"?", "hush");
 }
 
+static void a_word_with_a_colon_in_front_is_no_path(void **state) {
+    (void)state;
+    al_auto(alineo_config_free) alineo_config *config = NULL;
+    al_auto(al_options_free) alineo_options *options = NULL;
+    assert_int_equal(options_of("{\"file\": \":memory:\"}", all_specs, &config, &options, NULL),
+                     ALINEO_OK);
+    const char *text = NULL;
+    assert_true(al_options_string(options, "file", &text));
+    assert_string_equal(text, ":memory:");
+}
+
 static void a_required_option_that_is_missing_is_refused(void **state) {
     (void)state;
     alineo_config *config = NULL;
@@ -406,6 +417,7 @@ int main(void) {
         cmocka_unit_test(a_variable_may_stand_for_a_value_of_any_type),
         cmocka_unit_test(mistakes_are_told_with_place_and_wanted_type),
         cmocka_unit_test(a_secret_or_what_a_variable_held_is_never_shown),
+        cmocka_unit_test(a_word_with_a_colon_in_front_is_no_path),
         cmocka_unit_test(a_required_option_that_is_missing_is_refused),
         cmocka_unit_test(a_plugin_without_options_takes_none),
         cmocka_unit_test(a_declaration_that_makes_no_sense_is_refused),

@@ -104,7 +104,7 @@ static alineo_code sqlite_open(const alineo_host *host, const alineo_options *op
 static const alineo_option_spec PATH = {
     sizeof(PATH),
     "path",
-    ALINEO_OPTION_STRING,
+    ALINEO_OPTION_PATH,
     0,
     NULL,
     "The file that keeps the ledger, or \":memory:\"; folders above it are made."};
