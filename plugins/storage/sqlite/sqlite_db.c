@@ -53,22 +53,60 @@ static alineo_code fail_interrupted(sqlite_connection *connection, const char *d
                       connection->store->path);
 }
 
-static const char *const HINT_FULL = "free space on the file system that it is on";
-static const char *const HINT_CORRUPT =
+static const char hint_full[] = "free space on the file system that it is on";
+static const char hint_corrupt[] =
     "restore a copy, or save what can be read: sqlite3 FILE .recover | sqlite3 NEW";
-static const char *const HINT_ACCESS = "let this user write the file and the folder that it is in";
+static const char hint_access[] = "let this user write the file and the folder that it is in";
+
+/* What SQLite's primary result codes mean to a caller; those with a way of their own are not here.
+ * */
+static const struct meaning {
+    int primary;
+    alineo_code code;
+    const char *hint;
+} meanings[] = {
+    {SQLITE_FULL, ALINEO_STORAGE_UNAVAILABLE, hint_full},
+    {SQLITE_IOERR, ALINEO_STORAGE_UNAVAILABLE, NULL},
+    {SQLITE_CORRUPT, ALINEO_STORAGE_CORRUPT, hint_corrupt},
+    {SQLITE_NOTADB, ALINEO_STORAGE_CORRUPT, hint_corrupt},
+    {SQLITE_READONLY, ALINEO_STORAGE_UNAVAILABLE, hint_access},
+    {SQLITE_CANTOPEN, ALINEO_STORAGE_UNAVAILABLE, hint_access},
+    {SQLITE_PERM, ALINEO_STORAGE_UNAVAILABLE, hint_access},
+    {SQLITE_AUTH, ALINEO_STORAGE_UNAVAILABLE, hint_access},
+    {SQLITE_TOOBIG, ALINEO_STORAGE_REJECTED, NULL},
+    {SQLITE_CONSTRAINT, ALINEO_STORAGE_REJECTED, NULL},
+    {SQLITE_MISMATCH, ALINEO_STORAGE_REJECTED, NULL},
+};
+
+static const struct meaning *meaning_of(int primary) {
+    static const struct meaning ours = {0, ALINEO_INTERNAL, NULL};
+    for (size_t i = 0; i < AL_COUNT(meanings); i++) {
+        if (meanings[i].primary == primary)
+            return &meanings[i];
+    }
+    return &ours;
+}
+
+/* Any other result code, with what the system said where it was asked for something. */
+static alineo_code fail_with_meaning(sqlite_connection *connection, int rc, const char *doing,
+                                     alineo_error **err) {
+    const alineo_storage *self = connection->store;
+    int primary = rc & 0xff;
+    const struct meaning *meaning = meaning_of(primary);
+    const char *hint = meaning->hint;
+    const char *text = connection->db != NULL ? sqlite3_errmsg(connection->db) : sqlite3_errstr(rc);
+    int system = 0;
+    if (connection->db != NULL && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN))
+        system = sqlite3_system_errno(connection->db);
+    if (primary == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT))
+        hint = hint_full;
+    return self->host->fail(self->host, err, meaning->code, hint, "%s %s: %s%s%s", doing,
+                            self->path, text, system != 0 ? ": " : "",
+                            system != 0 ? strerrordesc_np(system) : "");
+}
 
 alineo_code sqlite_fail(sqlite_connection *connection, int rc, const char *doing,
                         alineo_error **err) {
-    const alineo_storage *self = connection->store;
-    const alineo_host *host = self->host;
-    const char *text = connection->db != NULL ? sqlite3_errmsg(connection->db) : sqlite3_errstr(rc);
-    int system = 0;
-    if (connection->db != NULL && ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CANTOPEN))
-        system = sqlite3_system_errno(connection->db);
-    bool no_space = system == ENOSPC || system == EDQUOT;
-    alineo_code code = ALINEO_STORAGE_UNAVAILABLE;
-    const char *hint = NULL;
     switch (rc & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -76,35 +114,10 @@ alineo_code sqlite_fail(sqlite_connection *connection, int rc, const char *doing
     case SQLITE_INTERRUPT:
         return fail_interrupted(connection, doing, err);
     case SQLITE_NOMEM:
-        return sqlite_no_memory(self, doing, err);
-    case SQLITE_FULL:
-        hint = HINT_FULL;
-        break;
-    case SQLITE_IOERR:
-        hint = no_space ? HINT_FULL : NULL;
-        break;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        code = ALINEO_STORAGE_CORRUPT;
-        hint = HINT_CORRUPT;
-        break;
-    case SQLITE_READONLY:
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-        hint = HINT_ACCESS;
-        break;
-    case SQLITE_TOOBIG:
-    case SQLITE_CONSTRAINT:
-    case SQLITE_MISMATCH:
-        code = ALINEO_STORAGE_REJECTED;
-        break;
+        return sqlite_no_memory(connection->store, doing, err);
     default:
-        code = ALINEO_INTERNAL;
-        break;
+        return fail_with_meaning(connection, rc, doing, err);
     }
-    return host->fail(host, err, code, hint, "%s %s: %s%s%s", doing, self->path, text,
-                      system != 0 ? ": " : "", system != 0 ? strerrordesc_np(system) : "");
 }
 
 /* --- callbacks -------------------------------------------------------------------------------- */
@@ -157,7 +170,7 @@ static alineo_code check_writable(sqlite_connection *connection, alineo_error **
     const alineo_storage *self = connection->store;
     if (sqlite3_db_readonly(connection->db, "main") != 1)
         return ALINEO_OK;
-    return self->host->fail(self->host, err, ALINEO_STORAGE_UNAVAILABLE, HINT_ACCESS,
+    return self->host->fail(self->host, err, ALINEO_STORAGE_UNAVAILABLE, hint_access,
                             "open storage sqlite: %s can only be read", self->path);
 }
 

@@ -31,6 +31,9 @@ static const char *const SHARED_SCHEMA =
     "  built_at INTEGER NOT NULL\n"
     ");\n";
 
+#define CREATED_RUN SQLITE_RUN_OF("payload", "sandbox_id")
+#define IS_END SQLITE_END("event")
+#define IS_STEP SQLITE_STEP("event")
 /* Ours. The indexes leave output out, which is most of a ledger: alineo_c_created* hold one row a
  * session, in the order of lists, alineo_c_ends two, and alineo_c_steps two an exec, side by side.
  * */
@@ -40,38 +43,36 @@ static const char *const OWN_SCHEMA =
     "CREATE INDEX IF NOT EXISTS alineo_c_created_name ON alineo_events(name, ts DESC, sandbox_id)\n"
     "  WHERE event IN ('sandbox_created', 'sandbox.created');\n"
     "CREATE INDEX IF NOT EXISTS alineo_c_created_run ON alineo_events(\n"
-    "  " SQLITE_RUN_OF(
-        "payload",
-        "sandbox_id") ", ts DESC, sandbox_id, name)\n"
-                      "  WHERE event IN ('sandbox_created', 'sandbox.created');\n"
-                      "CREATE INDEX IF NOT EXISTS alineo_c_ends ON alineo_events(sandbox_id, event, name, ts)\n"
-                      "  WHERE " SQLITE_END(
-                          "event") ";\n"
-                                   "CREATE INDEX IF NOT EXISTS alineo_c_steps ON alineo_events(sandbox_id, step_idx, event, name)\n"
-                                   "  WHERE " SQLITE_STEP(
-                                       "event") ";\n"
-                                                "CREATE TABLE IF NOT EXISTS alineo_c_writers (\n"
-                                                "  id INTEGER PRIMARY KEY,\n"
-                                                "  writer_id TEXT NOT NULL UNIQUE,\n"
-                                                "  last_n INTEGER NOT NULL,\n"
-                                                "  seen_at INTEGER NOT NULL\n"
-                                                ");\n"
-                                                "CREATE TABLE IF NOT EXISTS alineo_c_leases (\n"
-                                                "  key TEXT PRIMARY KEY,\n"
-                                                "  owner TEXT NOT NULL,\n"
-                                                "  boot_id TEXT NOT NULL,\n"
-                                                "  expires_at INTEGER NOT NULL\n"
-                                                ") WITHOUT ROWID;\n"
-                                                "CREATE TABLE IF NOT EXISTS alineo_c_environments (\n"
-                                                "  name TEXT PRIMARY KEY,\n"
-                                                "  snapshot_id TEXT NOT NULL,\n"
-                                                "  built_at INTEGER NOT NULL,\n"
-                                                "  detail TEXT NOT NULL\n"
-                                                ") WITHOUT ROWID;\n"
-                                                "CREATE TABLE IF NOT EXISTS alineo_c_meta (\n"
-                                                "  key TEXT PRIMARY KEY,\n"
-                                                "  value TEXT NOT NULL\n"
-                                                ") WITHOUT ROWID;\n";
+    "  " CREATED_RUN ", ts DESC, sandbox_id, name)\n"
+    "  WHERE event IN ('sandbox_created', 'sandbox.created');\n"
+    "CREATE INDEX IF NOT EXISTS alineo_c_ends ON alineo_events(\n"
+    "  sandbox_id, event, name, ts)\n"
+    "  WHERE " IS_END ";\n"
+    "CREATE INDEX IF NOT EXISTS alineo_c_steps ON alineo_events(\n"
+    "  sandbox_id, step_idx, event, name)\n"
+    "  WHERE " IS_STEP ";\n"
+    "CREATE TABLE IF NOT EXISTS alineo_c_writers (\n"
+    "  id INTEGER PRIMARY KEY,\n"
+    "  writer_id TEXT NOT NULL UNIQUE,\n"
+    "  last_n INTEGER NOT NULL,\n"
+    "  seen_at INTEGER NOT NULL\n"
+    ");\n"
+    "CREATE TABLE IF NOT EXISTS alineo_c_leases (\n"
+    "  key TEXT PRIMARY KEY,\n"
+    "  owner TEXT NOT NULL,\n"
+    "  boot_id TEXT NOT NULL,\n"
+    "  expires_at INTEGER NOT NULL\n"
+    ") WITHOUT ROWID;\n"
+    "CREATE TABLE IF NOT EXISTS alineo_c_environments (\n"
+    "  name TEXT PRIMARY KEY,\n"
+    "  snapshot_id TEXT NOT NULL,\n"
+    "  built_at INTEGER NOT NULL,\n"
+    "  detail TEXT NOT NULL\n"
+    ") WITHOUT ROWID;\n"
+    "CREATE TABLE IF NOT EXISTS alineo_c_meta (\n"
+    "  key TEXT PRIMARY KEY,\n"
+    "  value TEXT NOT NULL\n"
+    ") WITHOUT ROWID;\n";
 
 /* Runs a query of one number; 0 where it gives no row. */
 static int query_number(sqlite_connection *connection, const char *text, int64_t *out) {

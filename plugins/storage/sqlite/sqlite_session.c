@@ -23,9 +23,10 @@
 #define IS_CLOSED                                                                                  \
     "(EXISTS (SELECT 1 " ENDS("sandbox_closed") ") OR EXISTS (SELECT 1 " ENDS("sandbox.closed") "))"
 /* Those of its execs, from alineo_c_steps. */
-#define STEPS                                                                                            \
-    "FROM alineo_events c INDEXED BY alineo_c_steps WHERE c.sandbox_id = e.sandbox_id AND " SQLITE_STEP( \
-        "c.event") " AND c.name = e.name"
+#define IS_STEP SQLITE_STEP("c.event")
+#define STEPS                                                                                      \
+    "FROM alineo_events c INDEXED BY alineo_c_steps WHERE c.sandbox_id = e.sandbox_id "            \
+    "AND c.name = e.name AND " IS_STEP
 #define EXEC_COUNT "(SELECT count(*) " STEPS " AND c.event IN ('exec_complete', 'exec.completed'))"
 #define LAST_STEP "coalesce((SELECT c.step_idx " STEPS " ORDER BY c.step_idx DESC LIMIT 1), -1)"
 
@@ -41,13 +42,12 @@ enum {
     COLUMN_LAST_STEP
 };
 
-#define COLUMNS                                                                                              \
-    "SELECT e.name, e.sandbox_id, e.ts, e.payload, " SQLITE_RUN_OF(                                          \
-        "e.payload",                                                                                         \
-        "e.sandbox_id") ", CASE WHEN json_valid(e.payload) THEN json_extract(e.payload, '$.provider') END, " \
-                        "max(" NEWEST("sandbox_closed") ", " NEWEST(                                         \
-                            "sandbox.closed") "), " EXEC_COUNT ", " LAST_STEP                                \
-                                              " FROM alineo_events e "
+#define RUN SQLITE_RUN_OF("e.payload", "e.sandbox_id")
+#define PROVIDER "CASE WHEN json_valid(e.payload) THEN json_extract(e.payload, '$.provider') END"
+#define COMPLETED "max(" NEWEST("sandbox_closed") ", " NEWEST("sandbox.closed") ")"
+#define COLUMNS                                                                                    \
+    "SELECT e.name, e.sandbox_id, e.ts, e.payload, " RUN ", " PROVIDER ", " COMPLETED              \
+    ", " EXEC_COUNT ", " LAST_STEP " FROM alineo_events e "
 
 #define CONDITION                                                                                  \
     "WHERE " SQLITE_CREATED("e") NONE_EARLIER("sandbox_created") NONE_EARLIER("sandbox.created")
