@@ -29,7 +29,7 @@ static alineo_code check_plugin(const alineo_config *config, al_kind kind, const
 }
 
 static alineo_code check_files(const alineo_config *config, alineo_error **err) {
-    const al_json_node *plugins = al_json_member(al_json_root(config->document), "plugins");
+    const al_json_node *plugins = al_json_member(al_config_root(config), "plugins");
     for (size_t i = 0; i < config->plugin_files.count; i++) {
         const al_kv_item *item = &config->plugin_files.items[i];
         al_plugin_file file = {.path = item->value};
@@ -61,12 +61,8 @@ static const al_json_node *selector_of(const al_json_node *section, al_kind kind
 }
 
 alineo_code alineo_config_check(const alineo_config *config, alineo_error **err) {
-    const al_json_node *root = NULL;
-    alineo_code code = ALINEO_OK;
-    if (config->document != NULL) {
-        root = al_json_root(config->document);
-        code = al_config_expand_all(config, err);
-    }
+    const al_json_node *root = al_config_root(config);
+    alineo_code code = al_config_expand_all(config, err);
     if (code == ALINEO_OK)
         code = check_files(config, err);
     if (code == ALINEO_OK)

@@ -22,9 +22,7 @@ static alineo_code override_by(const char *variable, char **slot, alineo_error *
 /* The plugin that a key at the top of the config stands for, or the default. */
 static const char *chosen_by_keys(const alineo_config *config, al_kind kind,
                                   const char *otherwise) {
-    if (config->document == NULL)
-        return otherwise;
-    const al_json_node *root = al_json_root(config->document);
+    const al_json_node *root = al_config_root(config);
     for (size_t i = 0; i < al_config_alias_count; i++) {
         const al_config_alias *alias = &al_config_aliases[i];
         if (alias->kind == kind && alias->chooses && al_json_member(root, alias->key) != NULL)

@@ -138,7 +138,7 @@ const al_json_node *al_config_walk(const al_json_node *root, const al_json_node 
 }
 
 alineo_code al_config_expand_all(const alineo_config *config, alineo_error **err) {
-    const al_json_node *root = al_json_root(config->document);
+    const al_json_node *root = al_config_root(config);
     for (const al_json_node *node = root; node != NULL; node = al_config_walk(root, node)) {
         if (al_json_type_of(node) != AL_JSON_STRING)
             continue;

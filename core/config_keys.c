@@ -394,9 +394,9 @@ static void point_values(alineo_config *config) {
 }
 
 alineo_code al_config_take_keys(alineo_config *config, alineo_error **err) {
-    if (config->document == NULL)
+    const al_json_node *root = al_config_root(config);
+    if (root == NULL)
         return ALINEO_OK;
-    const al_json_node *root = al_json_root(config->document);
     if (al_json_type_of(root) != AL_JSON_OBJECT)
         return wrong_type(config, root, al_json_type_name(AL_JSON_OBJECT), err);
     alineo_code code = take_object(config, root, top_rows, AL_COUNT(top_rows), err);

@@ -159,6 +159,10 @@ alineo_code alineo_config_parse(const char *json, size_t size, const char *label
     return code;
 }
 
+const al_json_node *al_config_root(const alineo_config *config) {
+    return config->document != NULL ? al_json_root(config->document) : NULL;
+}
+
 const char *alineo_config_path(const alineo_config *config) {
     return config->path;
 }

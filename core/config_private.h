@@ -114,6 +114,9 @@ alineo_code al_config_resolve(const alineo_config *config, const al_json_node *n
 /** The next node below `root` in the order of the text, NULL at the end; begin with `root`. */
 const al_json_node *al_config_walk(const al_json_node *root, const al_json_node *node);
 
+/** The top of the document; NULL, as which it can be looked into, when there is no document. */
+const al_json_node *al_config_root(const alineo_config *config);
+
 /* --- trust ------------------------------------------------------------------------------------ */
 
 /** For a config that was found in the working directory: CONFIG_UNTRUSTED when it uses what only a

@@ -20,7 +20,7 @@ void al_section_free(al_section *section) {
 
 /* The object that holds the options of a plugin; NULL when there is none for it. */
 static const al_json_node *section_node(const alineo_config *config, al_kind kind, const char *id) {
-    const al_json_node *root = al_json_root(config->document);
+    const al_json_node *root = al_config_root(config);
     if (kind == AL_KIND_PROVIDER)
         return al_json_member(al_json_member(root, "providers"), id);
     if (kind == AL_KIND_STORAGE) {
@@ -57,7 +57,7 @@ static void add_members(al_section *section) {
 }
 
 static alineo_code add_aliases(al_section *section, alineo_error **err) {
-    const al_json_node *root = al_json_root(section->config->document);
+    const al_json_node *root = al_config_root(section->config);
     for (size_t i = 0; i < al_config_alias_count; i++) {
         const al_config_alias *alias = &al_config_aliases[i];
         if (alias->kind != section->kind || strcmp(alias->id, section->id) != 0)

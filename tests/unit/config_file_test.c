@@ -62,6 +62,11 @@ static void without_any_file_the_defaults_hold(void **state) {
     assert_null(alineo_config_path(config));
     assert_string_equal(alineo_config_provider(config), "local");
     assert_string_equal(alineo_config_storage(config), "sqlite");
+    for (int kind = 0; kind < AL_KIND_COUNT; kind++) {
+        al_auto(al_section_free) al_section section = {0};
+        assert_int_equal(al_section_of(config, (al_kind)kind, "any", &section, NULL), ALINEO_OK);
+        assert_int_equal(section.count, 0);
+    }
 }
 
 static void files_are_looked_for_in_order(void **state) {
