@@ -22,8 +22,9 @@ struct al_create_job {
     al_sandbox_plan *plan;
     alineo_call *own_call;    /* what the provider is given: it outlives the caller's */
     alineo_call *caller_call; /* guarded by lock; for progress; NULL once the caller has left */
-    int done_fd;              /* signalled when the provider came back */
-    int abandoned;            /* guarded by lock; the caller has left */
+    pthread_t thread;
+    int done_fd;   /* signalled when the provider came back */
+    int abandoned; /* guarded by lock; the caller has left */
     /* Set by the thread before done_fd, or by the caller without one. */
     char id[AL_SANDBOX_ID_MAX + 1]; /* "" = none; needs no memory, so that it can be destroyed */
     alineo_code code;
@@ -156,14 +157,15 @@ static alineo_code start(al_create_job *job, alineo_call *call, alineo_error **e
                              "make a descriptor");
     job->caller_call = call;
     job->refs++;
-    rc = al_thread_start(run, job, NULL);
+    rc = al_thread_start(run, job, &job->thread);
     if (rc == 0)
         return ALINEO_OK;
     job->refs--;
     return al_fail_errno(err, ALINEO_IO, rc, NULL, "start a thread");
 }
 
-/* True when the provider came back, at last. */
+/* True when the provider came back, and the thread has ended with all its holds; else it is on its
+ * own from now on. */
 static int wait_for_provider(al_create_job *job, alineo_call *call, int *reason) {
     *reason = al_call_wait_fd(call, job->done_fd, ALINEO_FOREVER);
     if (*reason != 0) {
@@ -172,13 +174,18 @@ static int wait_for_provider(al_create_job *job, alineo_call *call, int *reason)
             alineo_call_cancel(job->own_call);
         (void)al_call_wait_fd(NULL, job->done_fd, GRACE_MS);
     }
-    al_autolock(&job->lock);
-    if (al_call_wait_fd(NULL, job->done_fd, 0) == 0)
-        return 1;
-    job->abandoned = 1;
-    job->caller_call = NULL;
-    alineo_call_cancel(job->own_call);
-    return 0;
+    {
+        al_autolock(&job->lock);
+        if (al_call_wait_fd(NULL, job->done_fd, 0) != 0) {
+            job->abandoned = 1;
+            job->caller_call = NULL;
+            alineo_call_cancel(job->own_call);
+            (void)pthread_detach(job->thread);
+            return 0;
+        }
+    }
+    (void)pthread_join(job->thread, NULL);
+    return 1;
 }
 
 static alineo_code left_alone(const al_create_job *job, int reason, alineo_error **err) {

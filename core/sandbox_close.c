@@ -38,7 +38,7 @@ static alineo_code put_event(alineo_sandbox *sandbox, const char *reason, al_tic
 alineo_code al_sandbox_put_closed(alineo_sandbox *sandbox, const char *reason, al_ticket *ticket,
                                   alineo_error **err) {
     al_sandbox_state *state = sandbox->state;
-    int first = 0;
+    int first;
     {
         al_autolock(&state->lock);
         state->gone = 1;
@@ -46,8 +46,9 @@ alineo_code al_sandbox_put_closed(alineo_sandbox *sandbox, const char *reason, a
             alineo_code code = put_event(sandbox, reason, &state->close_ticket, err);
             if (code != ALINEO_OK)
                 return code;
-            first = 1;
         }
+        first = !state->close_is_told;
+        state->close_is_told = 1;
         *ticket = state->close_ticket;
     }
     if (first)

@@ -26,6 +26,7 @@ typedef struct al_sandbox_state {
     int gone;                     /* guarded by lock; the provider confirmed its end */
     int close_is_stored;          /* guarded by lock; the ledger has a sandbox_closed */
     al_ticket close_ticket;       /* guarded by lock; of our sandbox_closed, 0 = none was put */
+    int close_is_told;            /* guarded by lock; hooks were called */
 } al_sandbox_state;
 
 struct alineo_sandbox {
@@ -85,8 +86,8 @@ void al_sandbox_give_slot(alineo_sandbox *sandbox);
  * told. Idempotent. */
 void al_sandbox_mark_closed(alineo_sandbox *sandbox);
 
-/** Queues sandbox_closed, once for all handles, and calls the hooks; *ticket is that of the entry,
- * 0 when storage has it from somebody else. Only for a sandbox whose end was confirmed. */
+/** Queues sandbox_closed and calls the hooks, once for all handles; *ticket is that of the entry, 0
+ * when storage has it from somebody else. Only for a sandbox whose end was confirmed. */
 alineo_code al_sandbox_put_closed(alineo_sandbox *sandbox, const char *reason, al_ticket *ticket,
                                   alineo_error **err);
 

@@ -90,22 +90,52 @@ static int32_t collect_id(void *user, const alineo_sandbox_info *info) {
     return al_strv_append(user, info->id) != 0;
 }
 
-/* Destroys what carries the create id. */
+/* Destroys one; a sandbox that is gone already is fine. */
+static alineo_code destroy(al_sweeper *sweeper, const char *sandbox_id, alineo_call *call,
+                           alineo_error **err) {
+    alineo_error *failure = NULL;
+    alineo_code code = al_provider_destroy(sweeper->provider, sandbox_id, call, &failure);
+    if (code != ALINEO_SANDBOX_NOT_FOUND)
+        return al_error_give(&failure, err);
+    alineo_error_free(failure);
+    return ALINEO_OK;
+}
+
+/* Destroys what carries the create id and is to be seen now; *count says how many were. */
+static alineo_code sweep_once(al_sweeper *sweeper, const char *create_id, alineo_call *call,
+                              size_t *count, alineo_error **err) {
+    const char *const stamp[] = {AL_STAMP_CREATE, create_id, NULL};
+    al_auto(al_strv_free) al_strv ids = AL_STRV_INIT;
+    alineo_error *failure = NULL;
+    alineo_code code =
+        al_provider_list(sweeper->provider, stamp, call, collect_id, &ids, NULL, &failure);
+    for (size_t i = 0; i < ids.count; i++) {
+        alineo_code destroyed =
+            destroy(sweeper, ids.items[i], call, code == ALINEO_OK ? &failure : NULL);
+        if (destroyed == ALINEO_OK)
+            al_log_line(&sweeper->log, ALINEO_LOG_INFO, "",
+                        "destroyed sandbox %s, which a failed create left", ids.items[i]);
+        else if (code == ALINEO_OK)
+            code = destroyed;
+    }
+    *count = ids.count;
+    (void)al_error_give(&failure, err);
+    return code;
+}
+
+/* Sweeps until nothing more is to be seen: one that is just being ended is waited for. */
 static alineo_code sweep_stamp(al_sweeper *sweeper, const char *create_id, alineo_call *call,
                                alineo_error **err) {
     if (!AL_HAS(sweeper->provider->table, list))
         return ALINEO_OK;
-    const char *const stamp[] = {AL_STAMP_CREATE, create_id, NULL};
-    al_auto(al_strv_free) al_strv ids = AL_STRV_INIT;
-    alineo_code code =
-        al_provider_list(sweeper->provider, stamp, call, collect_id, &ids, NULL, err);
-    for (size_t i = 0; code == ALINEO_OK && i < ids.count; i++) {
-        code = al_provider_destroy(sweeper->provider, ids.items[i], call, err);
-        if (code == ALINEO_OK)
-            al_log_line(&sweeper->log, ALINEO_LOG_INFO, "",
-                        "destroyed sandbox %s, which a failed create left", ids.items[i]);
+    for (int64_t pause_ms = 5;; pause_ms *= 2) {
+        size_t count = 0;
+        alineo_error *failure = NULL;
+        (void)sweep_once(sweeper, create_id, call, &count, &failure);
+        if (count == 0 || call == NULL || al_call_wait_fd(call, -1, pause_ms) != ETIMEDOUT)
+            return al_error_give(&failure, err);
+        alineo_error_free(failure);
     }
-    return code;
 }
 
 /* One look, bounded by a call of its own: the caller's may be what was cancelled. Where none can be
@@ -116,13 +146,7 @@ static alineo_code look(al_sweeper *sweeper, const char *create_id, const char *
     (void)al_call_derive(NULL, timeout_ms, &call, NULL);
     if (sandbox_id == NULL)
         return sweep_stamp(sweeper, create_id, call, err);
-    alineo_error *failure = NULL;
-    alineo_code code = al_provider_destroy(sweeper->provider, sandbox_id, call, &failure);
-    if (code == ALINEO_SANDBOX_NOT_FOUND) {
-        alineo_error_free(failure);
-        return ALINEO_OK;
-    }
-    return al_error_give(&failure, err);
+    return destroy(sweeper, sandbox_id, call, err);
 }
 
 /* True when nothing is left to be done for it. */
