@@ -7,6 +7,7 @@
 #include "core/util/hex.h"
 #include "core/util/json_write.h"
 #include "core/util/utf8.h"
+#include "core/words.h"
 
 static const char REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD */
 
@@ -130,32 +131,9 @@ int al_payload_sandbox_closed(al_buf *out, const char *reason) {
     return al_json_write_finish(&w);
 }
 
-static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                            "_-./:=@%+,";
-
-/* A word as a shell takes it literally. */
-static void append_quoted(al_buf *out, const char *word) {
-    if (word[0] != '\0' && word[strspn(word, PLAIN)] == '\0') {
-        al_buf_append_str(out, word);
-        return;
-    }
-    al_buf_append_char(out, '\'');
-    for (const char *c = word; *c != '\0'; c++) {
-        if (*c == '\'')
-            al_buf_append_str(out, "'\\''");
-        else
-            al_buf_append_char(out, *c);
-    }
-    al_buf_append_char(out, '\'');
-}
-
 static void put_argv(al_json_writer *w, const char *const *argv) {
     al_auto(al_buf_free) al_buf line = AL_BUF_INIT;
-    for (size_t i = 0; argv[i] != NULL; i++) {
-        if (i > 0)
-            al_buf_append_char(&line, ' ');
-        append_quoted(&line, argv[i]);
-    }
+    al_words_append(&line, argv);
     if (line.error != 0 && w->error == 0)
         w->error = line.error;
     put_exact(w, "cmd", "cmdBase64", al_buf_str(&line), line.size);
