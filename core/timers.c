@@ -2,11 +2,11 @@
 #include "core/timers.h"
 
 #include "core/fail.h"
+#include "core/thread.h"
 #include "core/util/cleanup.h"
 #include "core/util/clock.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 
 /* `lock` guards all of it, and the members of every timer that is set. */
@@ -21,18 +21,6 @@ struct al_timers {
     bool stopping;
 };
 
-static int init_condition(pthread_cond_t *condition) {
-    pthread_condattr_t attributes;
-    int rc = pthread_condattr_init(&attributes);
-    if (rc != 0)
-        return rc;
-    rc = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (rc == 0)
-        rc = pthread_cond_init(condition, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-    return rc;
-}
-
 alineo_code al_timers_new(al_timers **out, alineo_error **err) {
     al_timers *timers = calloc(1, sizeof(*timers));
     if (timers == NULL)
@@ -40,9 +28,9 @@ alineo_code al_timers_new(al_timers **out, alineo_error **err) {
     al_list_init(&timers->set);
     if (pthread_mutex_init(&timers->lock, NULL) != 0)
         goto no_lock;
-    if (init_condition(&timers->changed) != 0)
+    if (al_condition_init(&timers->changed) != 0)
         goto no_changed;
-    if (init_condition(&timers->idle) != 0)
+    if (al_condition_init(&timers->idle) != 0)
         goto no_idle;
     *out = timers;
     return ALINEO_OK;
@@ -133,24 +121,12 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* Starts the thread with all signals blocked; the lock is held. */
-static int start_thread(al_timers *timers) {
-    sigset_t all;
-    sigset_t before;
-    (void)sigfillset(&all);
-    int rc = pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (rc != 0)
-        return rc;
-    rc = pthread_create(&timers->thread, NULL, run, timers);
-    timers->has_thread = rc == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 alineo_code al_timer_start(al_timers *timers, al_timer *timer, int64_t after_ms,
                            alineo_error **err) {
     al_autolock(&timers->lock);
-    if (!timers->has_thread && start_thread(timers) != 0)
+    if (!timers->has_thread)
+        timers->has_thread = al_thread_start(run, timers, &timers->thread) == 0;
+    if (!timers->has_thread)
         return al_fail(err, ALINEO_NO_MEMORY, "raise the limit of threads",
                        "start the thread for timeouts: the system gives none");
     set_after(timers, timer, after_ms);
