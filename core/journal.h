@@ -104,13 +104,15 @@ void al_journal_stream_free(al_journal_stream *stream);
 typedef enum al_room {
     AL_ROOM_TAKEN,
     AL_ROOM_FULL,
-    AL_ROOM_OVERDUE
+    AL_ROOM_OVERDUE,
+    AL_ROOM_NO_MEMORY
 } al_room;
 
 /**
  * Queues a chunk, all of it or none; up to 1 MiB. FULL: nothing was taken, hold the command and
- * wait for room (al_journal_watch_room). OVERDUE: the same, and the patience is over. With
- * on_failure GAP a chunk that finds no room is counted as a gap and TAKEN. Never blocks.
+ * wait for room (al_journal_watch_room). OVERDUE: the same, and the patience is over. NO_MEMORY:
+ * nothing was taken, though the queue has room. With on_failure GAP a chunk that finds no room is
+ * counted as a gap and TAKEN. Never blocks.
  */
 al_room al_journal_chunk(al_journal_stream *stream, const void *data, size_t size);
 

@@ -278,13 +278,15 @@ static al_room take_chunk(al_journal_stream *stream, const chunk *c, size_t size
     al_journal *journal = stream->journal;
     al_list fresh;
     al_list_init(&fresh);
-    if (!al_journal_has_room(journal, size) ||
-        prepare(stream, c->head_size + c->body_size, &fresh) != 0) {
+    bool has_room = al_journal_has_room(journal, size);
+    if (!has_room || prepare(stream, c->head_size + c->body_size, &fresh) != 0) {
         drop_all(&fresh);
         if (journal->on_failure == AL_ON_FAILURE_GAP) {
             stream->gap += size;
             return AL_ROOM_TAKEN;
         }
+        if (has_room)
+            return AL_ROOM_NO_MEMORY;
         return al_journal_is_overdue(journal) ? AL_ROOM_OVERDUE : AL_ROOM_FULL;
     }
     add(stream, c->head, c->head_size, &fresh, full);
