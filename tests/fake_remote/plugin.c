@@ -180,7 +180,7 @@ CAPABILITY(can_bytes, ALINEO_CAP_BYTES, "yes", NULL);
 CAPABILITY(can_streams, ALINEO_CAP_STREAMS, "yes", NULL);
 CAPABILITY(can_signals, ALINEO_CAP_SIGNALS, "yes", NULL);
 CAPABILITY(can_kill_tree, ALINEO_CAP_KILL_TREE, "unverified",
-           "found by a variable in their environment")
+           "found by a variable in their environment");
 CAPABILITY(can_renew, ALINEO_CAP_RENEW, "yes", NULL);
 CAPABILITY(can_list, ALINEO_CAP_LIST, "yes", NULL);
 

@@ -43,7 +43,7 @@ typedef struct run {
 /* --- killing --- */
 
 static bool environ_has(const char *pid, const char *assignment, size_t length) {
-    char path[64];
+    char path[300];
     snprintf(path, sizeof(path), "/proc/%s/environ", pid);
     al_autofd int fd = open(path, O_RDONLY | O_CLOEXEC);
     static _Thread_local char text[256 * 1024];
@@ -182,11 +182,11 @@ static int start(run *r, const char *program, char *const *argv, char *const *en
     r->stdin_fd = in[1];
     r->stdout_fd = out[0];
     r->stderr_fd = err[0];
-    if (r->stdin_fd >= 0)
-        (void)al_fd_set_nonblock(r->stdin_fd, true);
+    int unblock = r->stdin_fd >= 0 ? al_fd_set_nonblock(r->stdin_fd, true) : 0;
     size_t got = 0;
     *failure = 0;
     int rc = r->pid < 0 ? EAGAIN : al_read_full(status[0], failure, sizeof(*failure), &got);
+    rc = rc != 0 ? rc : unblock;
     close(status[0]);
     r->pidfd = r->pid > 0 ? (int)syscall(SYS_pidfd_open, r->pid, 0) : -1;
     return rc;
@@ -308,8 +308,8 @@ static void drain(run *r) {
     int *const fds[2] = {&r->stdout_fd, &r->stderr_fd};
     static const char kinds[2] = {FRAME_STDOUT, FRAME_STDERR};
     for (int i = 0; i < 2; i++) {
-        if (*fds[i] >= 0)
-            (void)al_fd_set_nonblock(*fds[i], true);
+        if (*fds[i] >= 0 && al_fd_set_nonblock(*fds[i], true) != 0)
+            continue;
         struct pollfd ready = {*fds[i], POLLIN, 0};
         while (*fds[i] >= 0 && poll(&ready, 1, 0) > 0 && pass_on(r, fds[i], kinds[i]))
             ;
@@ -321,8 +321,8 @@ static void *read_away(void *argument) {
     al_autofd int fd = (int)(intptr_t)argument;
     char bytes[32768];
     size_t size = 1;
-    (void)al_fd_set_nonblock(fd, false);
-    while (al_read_some(fd, bytes, sizeof(bytes), &size) == 0 && size > 0)
+    while (al_fd_set_nonblock(fd, false) == 0 &&
+           al_read_some(fd, bytes, sizeof(bytes), &size) == 0 && size > 0)
         ;
     return NULL;
 }
