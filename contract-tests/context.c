@@ -103,13 +103,34 @@ static int32_t note_value(void *user, const alineo_capability *capability) {
     return 0;
 }
 
-bool contract_has(contract *c, const char *capability) {
+static void ask(contract *c, const char *capability, alineo_capability_fn *found, void *user) {
     const char *const names[] = {capability, NULL};
     alineo_capabilities_options query = ALINEO_CAPABILITIES_OPTIONS_INIT;
     query.names = names;
+    (void)alineo_client_capabilities(contract_client(c), &query, found, user, NULL);
+}
+
+bool contract_has(contract *c, const char *capability) {
     bool has = false;
-    (void)alineo_client_capabilities(contract_client(c), &query, note_value, &has, NULL);
+    ask(c, capability, note_value, &has);
     return has;
+}
+
+typedef struct expected_value {
+    const char *value;
+    bool met;
+} expected_value;
+
+static int32_t compare_value(void *user, const alineo_capability *capability) {
+    expected_value *expected = user;
+    expected->met = strcmp(capability->value, expected->value) == 0;
+    return 0;
+}
+
+bool contract_is(contract *c, const char *capability, const char *value) {
+    expected_value expected = {value, false};
+    ask(c, capability, compare_value, &expected);
+    return expected.met;
 }
 
 void contract_in_process(contract *c, void (*function)(contract *c, void *argument),

@@ -91,6 +91,9 @@ alineo_sandbox *contract_sandbox_with(contract *c, const alineo_sandbox_options 
 /** Whether the provider says "yes" (or a word) to a capability. */
 bool contract_has(contract *c, const char *capability);
 
+/** Whether its value is that word. */
+bool contract_is(contract *c, const char *capability, const char *value);
+
 /** Runs `function` in a process of its own, before this one opened a client, and waits: it must end with 0. */
 void contract_in_process(contract *c, void (*function)(contract *c, void *argument),
                          void *argument);

@@ -3,6 +3,7 @@
 #include "runner.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <poll.h>
 #include <signal.h>
@@ -85,7 +86,7 @@ void run_case(const contract_options *options, const contract_case *test, case_r
     if (test->timeout_ms > limit)
         limit = test->timeout_ms;
     fflush(NULL);
-    if (pipe(pipe_fds) != 0) {
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
         snprintf(result->message, sizeof(result->message), "pipe: %s", strerror(errno));
         return;
     }
@@ -223,7 +224,7 @@ static _Noreturn void tell_capabilities(const contract_options *options, int fd)
 static bool learn_capabilities(const contract_options *options, report *r) {
     int pipe_fds[2];
     fflush(NULL);
-    if (pipe(pipe_fds) != 0)
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
         return false;
     pid_t child = fork();
     if (child == 0) {

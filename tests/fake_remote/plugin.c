@@ -40,15 +40,19 @@ static int try_connect(const alineo_provider *self) {
 static int start_server(const alineo_provider *self) {
     char *const argv[] = {self->server, self->folder, NULL};
     posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
     pid_t child = 0;
     int status = 0;
     sigset_t none;
     sigemptyset(&none);
-    if (posix_spawnattr_init(&attributes) != 0)
+    if (posix_spawnattr_init(&attributes) != 0 || posix_spawn_file_actions_init(&actions) != 0)
         return -1;
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
-    int rc = posix_spawn(&child, self->server, NULL, &attributes, argv, environ);
+    /* It outlives us: no descriptor of the host program may live on in it. */
+    int rc = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    rc = rc != 0 ? rc : posix_spawn(&child, self->server, &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     while (rc == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
