@@ -116,10 +116,9 @@ int bench_exec(const bench_options *options) {
     burden b;
     memset(&b, 0, sizeof(b));
     int exit_code = 1;
-    if (take_up(&b, options) && bench_open(&place, options)) {
+    if (take_up(&b, options) && bench_open(&place, options))
         exit_code = measure(&place, options->n > 0 ? options->n : 200);
-        bench_close(&place);
-    }
+    bench_close(&place);
     put_down(&b);
     return exit_code;
 }

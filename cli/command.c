@@ -85,7 +85,7 @@ int cli_parse(const cli_command *command, cli_context *context, int argc, char *
               cli_option_fn *handle, void *user, int *exit_code) {
     option_table table;
     table_fill(&table, command);
-    optind = 1;
+    optind = 0; /* begin anew: `exec` reads options on both sides of the sandbox */
     opterr = 0;
     for (;;) {
         int value = getopt_long(argc, argv, table.letters, table.longs, NULL);

@@ -50,30 +50,37 @@ static int exec_in(const cli_context *context, alineo_client *client, const char
     return exit_code;
 }
 
+static int exec_with(cli_context *context, cli_exec_options *wanted, const char *sandbox, int argc,
+                     char **argv) {
+    alineo_call *call = NULL;
+    alineo_error *err = NULL;
+    if (alineo_call_new(NULL, &call, &err) != ALINEO_OK)
+        return cli_report_error(context, err, CLI_EXIT_OURS);
+    if (cli_interrupt_start(call) != 0) {
+        fputs("alineo: no thread to wait for signals\n", stderr);
+        return CLI_EXIT_OURS;
+    }
+    alineo_client *client = cli_open_client(context);
+    int exit_code = client != NULL ? exec_in(context, client, sandbox, wanted, call, argc, argv)
+                                   : CLI_EXIT_OURS;
+    alineo_client_free(client);
+    return exit_code; /* the call is left to the end of the program: the signal thread may use it */
+}
+
+/* Options may stand before and behind the sandbox. */
 static int run_command(cli_context *context, int argc, char **argv) {
     cli_exec_options wanted;
     cli_exec_options_init(&wanted, &cli_exec_command);
     int exit_code = CLI_EXIT_OK;
-    int first = cli_parse(&cli_exec_command, context, argc, argv, take, &wanted, &exit_code);
-    int command = first + 1;
-    if (first >= 0 && command < argc && strcmp(argv[command], "--") == 0)
-        command++;
-    alineo_call *call = NULL;
-    alineo_error *err = NULL;
-    if (first < 0)
-        ; /* help, or a mistake that was told */
-    else if (command >= argc)
-        exit_code = cli_usage_error(&cli_exec_command, "a sandbox and a command are needed");
-    else if (alineo_call_new(NULL, &call, &err) != ALINEO_OK)
-        exit_code = cli_report_error(context, err, CLI_EXIT_OURS);
-    else if (cli_interrupt_start(call) != 0)
-        exit_code = CLI_EXIT_OURS;
-    else {
-        alineo_client *client = cli_open_client(context);
-        exit_code = client == NULL ? CLI_EXIT_OURS
-                                   : exec_in(context, client, argv[first], &wanted, call,
-                                             argc - command, argv + command);
-        alineo_client_free(client);
+    int at = cli_parse(&cli_exec_command, context, argc, argv, take, &wanted, &exit_code);
+    int more = at >= 0 && at < argc ? cli_parse(&cli_exec_command, context, argc - at, argv + at,
+                                                take, &wanted, &exit_code)
+                                    : 0;
+    if (at >= 0 && more >= 0) {
+        if (more == 0 || at + more >= argc)
+            exit_code = cli_usage_error(&cli_exec_command, "a sandbox and a command are needed");
+        else
+            exit_code = exec_with(context, &wanted, argv[at], argc - at - more, argv + at + more);
     }
     cli_exec_options_free(&wanted);
     return exit_code;
