@@ -5,6 +5,7 @@
 /* What the benchmarks share: options, samples, the place where they run, and the printing. */
 
 #include <alineo/alineo.h>
+#include <alineo/direct.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +63,12 @@ bool bench_open(bench_place *place, const bench_options *options);
 /* The same without a client (for what needs only the folder). */
 bool bench_open_folder(bench_place *place, const bench_options *options);
 void bench_close(bench_place *place);
+
+/* A config that names a storage adapter and its file. */
+alineo_code bench_storage_config(const char *storage, const char *path, alineo_config **config,
+                                 alineo_error **err);
+/* The adapter alone, without a client; NULL after a message. */
+alineo_direct_storage *bench_open_storage(const char *storage, const char *path);
 
 /* Prints and frees an error. */
 void bench_fail(const char *what, alineo_error *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger: appending, reading back, listing. */
-#include "bench/adapter.h"
 #include "bench/bench.h"
+
+#include <alineo/direct.h>
 
 #include "core/util/str.h"
 
@@ -21,7 +22,7 @@ static const char done[] = "{\"seq\":1,\"exitCode\":0,\"outcome\":\"exited\"}";
 
 /* Appends entries in batches; a session is created, then a chunk after the other, and a complete at every tenth. */
 typedef struct filler {
-    bench_adapter adapter;
+    alineo_direct_storage *adapter;
     alineo_ledger_entry entries[BATCH];
     const alineo_ledger_entry *list[BATCH];
     size_t used;
@@ -35,8 +36,11 @@ static bool flush(filler *f) {
     alineo_ledger_batch batch = {sizeof(batch), "bench-writer", f->stored + 1, f->list, f->used};
     size_t failed = 0;
     alineo_error *err = NULL;
-    if (f->adapter.table->append(f->adapter.self, &batch, &failed, &err) != ALINEO_OK)
+    if (alineo_direct_storage_table(f->adapter)
+            ->append(alineo_direct_storage_self(f->adapter), &batch, &failed, &err) != ALINEO_OK) {
+        bench_fail("append", err);
         return false;
+    }
     f->stored += f->used;
     f->used = 0;
     return true;
@@ -81,7 +85,8 @@ static bool filler_open(filler *f, const bench_place *place) {
     f->used = 0;
     f->stored = 0;
     f->ts_ms = 1700000000000;
-    return bench_adapter_open(&f->adapter, place->options->storage, place->ledger);
+    f->adapter = bench_open_storage(place->options->storage, place->ledger);
+    return f->adapter != NULL;
 }
 
 static void print_rate(const bench_options *options, const char *bench, const char *peer,
@@ -100,7 +105,7 @@ static void print_rate(const bench_options *options, const char *bench, const ch
 static int append(const bench_options *options, bench_place *place, filler *f) {
     uint64_t events = options->size > 0 ? options->size : 200000;
     double seconds = filler_open(f, place) ? fill(f, events, 1) : -1;
-    bench_adapter_close(&f->adapter);
+    alineo_direct_storage_close(f->adapter);
     if (seconds <= 0)
         return 1;
     double ours = (double)f->stored / seconds;
@@ -119,14 +124,10 @@ static alineo_client *open_client(const bench_options *options, const bench_plac
     alineo_config *config = NULL;
     alineo_client *client = NULL;
     alineo_error *err = NULL;
-    char *text = al_strf("{\"storage\":{\"adapter\":\"%s\",\"path\":\"%s\"}}", options->storage,
-                         place->ledger);
-    if (text == NULL ||
-        alineo_config_parse(text, strlen(text), "alineo-bench", &config, &err) != ALINEO_OK ||
+    if (bench_storage_config(options->storage, place->ledger, &config, &err) != ALINEO_OK ||
         alineo_client_open(config, NULL, &client, &err) != ALINEO_OK)
         bench_fail("open", err);
     alineo_config_free(config);
-    free(text);
     return client;
 }
 
@@ -151,7 +152,7 @@ static bool read_all(alineo_client *client, uint64_t *count) {
 static int read_back(const bench_options *options, bench_place *place, filler *f) {
     uint64_t events = options->size > 0 ? options->size : 100000;
     double seconds = filler_open(f, place) ? fill(f, events, 1) : -1;
-    bench_adapter_close(&f->adapter);
+    alineo_direct_storage_close(f->adapter);
     alineo_client *client = seconds > 0 ? open_client(options, place) : NULL;
     if (client == NULL)
         return 1;
@@ -180,7 +181,7 @@ static int list(const bench_options *options, bench_place *place, filler *f) {
     uint64_t events = options->size > 0 ? options->size : 1000000;
     uint64_t sessions = options->sessions > 0 ? options->sessions : 10000;
     double seconds = filler_open(f, place) ? fill(f, events, sessions) : -1;
-    bench_adapter_close(&f->adapter);
+    alineo_direct_storage_close(f->adapter);
     alineo_client *client = seconds > 0 ? open_client(options, place) : NULL;
     if (client == NULL)
         return 1;

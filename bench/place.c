@@ -34,18 +34,50 @@ bool bench_open_folder(bench_place *place, const bench_options *options) {
     return make_folder(place);
 }
 
+/* The adapter's options: only sqlite has a path. */
+static char *storage_section(const char *storage, const char *path) {
+    return strcmp(storage, "sqlite") == 0
+               ? al_strf("{\"adapter\":\"sqlite\",\"path\":\"%s\"}", path)
+               : al_strf("{\"adapter\":\"%s\"}", storage);
+}
+
+static alineo_code parse(const char *text, alineo_config **config, alineo_error **err) {
+    return text == NULL ? ALINEO_NO_MEMORY
+                        : alineo_config_parse(text, strlen(text), "alineo-bench", config, err);
+}
+
+alineo_code bench_storage_config(const char *storage, const char *path, alineo_config **config,
+                                 alineo_error **err) {
+    char *section = storage_section(storage, path);
+    char *text = section != NULL ? al_strf("{\"storage\":%s}", section) : NULL;
+    alineo_code code = parse(text, config, err);
+    free(section);
+    free(text);
+    return code;
+}
+
+alineo_direct_storage *bench_open_storage(const char *storage, const char *path) {
+    alineo_config *config = NULL;
+    alineo_direct_storage *opened = NULL;
+    alineo_error *err = NULL;
+    if (bench_storage_config(storage, path, &config, &err) != ALINEO_OK ||
+        alineo_direct_storage_open(config, NULL, &opened, &err) != ALINEO_OK)
+        bench_fail("open the storage adapter", err);
+    alineo_config_free(config);
+    return opened;
+}
+
 static alineo_code make_config(bench_place *place, alineo_error **err) {
-    if (place->options->config != NULL)
-        return alineo_config_load(place->options->config, &place->config, err);
-    char *text = al_strf("{\"provider\":\"%s\",\"storage\":{\"adapter\":\"%s\"%s%s%s}}",
-                         place->options->provider != NULL ? place->options->provider : "local",
-                         place->options->storage,
-                         strcmp(place->options->storage, "sqlite") == 0 ? ",\"path\":\"" : "",
-                         strcmp(place->options->storage, "sqlite") == 0 ? place->ledger : "",
-                         strcmp(place->options->storage, "sqlite") == 0 ? "\"" : "");
-    if (text == NULL)
-        return ALINEO_NO_MEMORY;
-    alineo_code code = alineo_config_parse(text, strlen(text), "alineo-bench", &place->config, err);
+    const bench_options *options = place->options;
+    if (options->config != NULL)
+        return alineo_config_load(options->config, &place->config, err);
+    char *section = storage_section(options->storage, place->ledger);
+    char *text = section != NULL
+                     ? al_strf("{\"provider\":\"%s\",\"storage\":%s}",
+                               options->provider != NULL ? options->provider : "local", section)
+                     : NULL;
+    alineo_code code = parse(text, &place->config, err);
+    free(section);
     free(text);
     return code;
 }

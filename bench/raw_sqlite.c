@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bare loops of SQLite on the ledger's own schema: what there is to reach. The schema is the one that the adapter
- * makes: it is made by opening a client, and the bare loop then writes beside it. */
+ * makes: it is made by opening the adapter, and the bare loop then writes beside it. */
 #include "bench/bench.h"
 
 #include "core/util/str.h"
@@ -27,20 +27,9 @@ static bool run(sqlite3 *db, const char *sql) {
 
 /* Lets the adapter make its tables and indexes in a file of their own. */
 static bool make_schema(const char *path) {
-    alineo_config *config = NULL;
-    alineo_client *client = NULL;
-    alineo_error *err = NULL;
-    char *text = al_strf("{\"storage\":{\"adapter\":\"sqlite\",\"path\":\"%s\"}}", path);
-    bool good =
-        text != NULL &&
-        alineo_config_parse(text, strlen(text), "alineo-bench", &config, &err) == ALINEO_OK &&
-        alineo_client_open(config, NULL, &client, &err) == ALINEO_OK;
-    if (!good)
-        bench_fail("open a ledger for the bare loop", err);
-    alineo_client_free(client);
-    alineo_config_free(config);
-    free(text);
-    return good;
+    alineo_direct_storage *storage = bench_open_storage("sqlite", path);
+    alineo_direct_storage_close(storage);
+    return storage != NULL;
 }
 
 static bool bare_open(bare *b, const char *dir) {
@@ -109,7 +98,8 @@ double bench_bare_inserts(const char *dir, const char *payload, uint64_t rows, s
     }
     double seconds = bench_ms_since(start) / 1e3;
     if (!good)
-        fprintf(stderr, "alineo-bench: the bare loop: %s\n", sqlite3_errmsg(b.db));
+        fprintf(stderr, "alineo-bench: the bare loop: %s\n",
+                b.db != NULL ? sqlite3_errmsg(b.db) : "it could not be opened");
     bare_close(&b);
     return good && seconds > 0 ? (double)rows / seconds : 0;
 }
