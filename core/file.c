@@ -17,10 +17,33 @@ alineo_code al_file_too_large(const al_file_job *job, alineo_error **err) {
                    "more than %llu bytes are in it", (unsigned long long)job->max_bytes);
 }
 
-/* What the provider's own functions need, or what commands in their place need. */
-static alineo_code choose_way(const al_file_job *job, alineo_error **err) {
-    static const char *const needs[] = {ALINEO_CAP_FILES, NULL};
-    return al_capabilities_require(job->client->capabilities, needs, job->call, err);
+/* How it is done. */
+typedef struct file_way {
+    alineo_code (*write)(const al_file_job *job, const void *data, size_t size, alineo_error **err);
+    alineo_code (*read)(const al_file_job *job, al_buf *out, alineo_error **err);
+} file_way;
+
+static const file_way by_provider = {al_file_provider_write, al_file_provider_read};
+static const file_way by_commands = {al_file_exec_write, al_file_exec_read};
+
+static alineo_code choose_way(const al_file_job *job, const file_way **way, alineo_error **err) {
+    alineo_client *client = job->sandbox->client;
+    const alineo_provider_table *table = client->provider->table;
+    const char *const own[] = {ALINEO_CAP_FILES, NULL};
+    const char *const commands[] = {ALINEO_CAP_STDIN, ALINEO_CAP_BYTES, NULL};
+    *way = &by_provider;
+    if (AL_HAS(table, file_open_read) &&
+        al_capabilities_have(client->capabilities, ALINEO_CAP_FILES, job->call))
+        return ALINEO_OK;
+    *way = &by_commands;
+    if (al_capabilities_require(client->capabilities, commands, job->call, NULL) == ALINEO_OK)
+        return ALINEO_OK;
+    alineo_code code = al_capabilities_require(client->capabilities, own, job->call, err);
+    if (code == ALINEO_OK)
+        code = al_fail(err, ALINEO_CAPABILITY_UNSUPPORTED, NULL,
+                       "provider %s has neither files nor commands with exact streams",
+                       client->provider->id);
+    return code;
 }
 
 static alineo_code check_options(const alineo_file_options *options, alineo_error **err) {
@@ -34,7 +57,7 @@ static alineo_code check_options(const alineo_file_options *options, alineo_erro
 /* The door of all file calls. */
 static alineo_code enter(alineo_sandbox *sandbox, const char *path,
                          const alineo_file_options *given, const char *doing, al_file_job *job,
-                         alineo_error **err) {
+                         const file_way **way, alineo_error **err) {
     alineo_file_options options;
     alineo_code code = al_sandbox_enter(sandbox, err);
     if (code == ALINEO_OK)
@@ -48,22 +71,21 @@ static alineo_code enter(alineo_sandbox *sandbox, const char *path,
     if (code != ALINEO_OK)
         return code;
     *job =
-        (al_file_job){.client = sandbox->client,
-                      .sandbox_id = sandbox->state->id,
+        (al_file_job){.sandbox = sandbox,
                       .path = path,
                       .mode = options.mode,
                       .parents = options.parents != ALINEO_NO,
                       .offset = options.offset,
                       .max_bytes = options.max_bytes != 0 ? options.max_bytes : default_max_bytes,
                       .call = options.call};
-    return choose_way(job, err);
+    return choose_way(job, way, err);
 }
 
 static alineo_code end(const al_file_job *job, const char *doing, alineo_code code,
                        alineo_error **err) {
     if (code != ALINEO_OK) {
-        (void)al_wrap(err, "%s %s in sandbox %s", doing, job->path, job->sandbox_id);
-        al_error_set_sandbox(err, job->sandbox_id);
+        (void)al_wrap(err, "%s %s in sandbox %s", doing, job->path, job->sandbox->state->id);
+        al_error_set_sandbox(err, job->sandbox->state->id);
     }
     return code;
 }
@@ -71,7 +93,8 @@ static alineo_code end(const al_file_job *job, const char *doing, alineo_code co
 alineo_code alineo_file_write(alineo_sandbox *sandbox, const char *path, const void *data,
                               size_t size, const alineo_file_options *options, alineo_error **err) {
     al_file_job job;
-    alineo_code code = enter(sandbox, path, options, "write a file", &job, err);
+    const file_way *way;
+    alineo_code code = enter(sandbox, path, options, "write a file", &job, &way, err);
     if (code == ALINEO_OK && data == NULL && size > 0)
         code = al_fail(err, ALINEO_INVALID_ARGUMENT, NULL, "write a file: `data` is NULL");
     if (code == ALINEO_OK && job.offset != 0)
@@ -79,21 +102,22 @@ alineo_code alineo_file_write(alineo_sandbox *sandbox, const char *path, const v
                        "write a file: `offset` is set");
     if (code != ALINEO_OK)
         return code;
-    return end(&job, "write", al_file_provider_write(&job, data, size, err), err);
+    return end(&job, "write", way->write(&job, data, size, err), err);
 }
 
 alineo_code alineo_file_read(alineo_sandbox *sandbox, const char *path,
                              const alineo_file_options *options, alineo_bytes *out,
                              alineo_error **err) {
     al_file_job job;
-    alineo_code code = enter(sandbox, path, options, "read a file", &job, err);
+    const file_way *way;
+    alineo_code code = enter(sandbox, path, options, "read a file", &job, &way, err);
     if (code == ALINEO_OK && (out == NULL || !AL_STRUCT_HAS(out, data_size)))
         code = al_fail(err, ALINEO_INVALID_ARGUMENT, "initialise it with ALINEO_BYTES_INIT",
                        "read a file: `out` is not initialised");
     if (code != ALINEO_OK)
         return code;
     al_auto(al_buf_free) al_buf bytes = AL_BUF_INIT;
-    code = end(&job, "read", al_file_provider_read(&job, &bytes, err), err);
+    code = end(&job, "read", way->read(&job, &bytes, err), err);
     if (code != ALINEO_OK)
         return code;
     size_t size = 0;

@@ -9,8 +9,7 @@
 #include "core/util/buf.h"
 
 typedef struct al_file_job {
-    alineo_client *client;
-    const char *sandbox_id;
+    alineo_sandbox *sandbox;
     const char *path;
     uint32_t mode;      /* writing: 0 = 0644, for a new file alone */
     int parents;        /* writing: make missing folders */
@@ -23,6 +22,11 @@ typedef struct al_file_job {
 alineo_code al_file_provider_write(const al_file_job *job, const void *data, size_t size,
                                    alineo_error **err);
 alineo_code al_file_provider_read(const al_file_job *job, al_buf *out, alineo_error **err);
+
+/* By commands in the sandbox, of which the ledger hears nothing: sh, cat, chmod, mkdir, stat. */
+alineo_code al_file_exec_write(const al_file_job *job, const void *data, size_t size,
+                               alineo_error **err);
+alineo_code al_file_exec_read(const al_file_job *job, al_buf *out, alineo_error **err);
 
 /** More than max_bytes were there. */
 alineo_code al_file_too_large(const al_file_job *job, alineo_error **err);

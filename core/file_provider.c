@@ -27,7 +27,7 @@ static alineo_code open_by(open_file *self, int writing, const alineo_file_reque
                            alineo_error **err) {
     al_provider_binding *provider = self->provider;
     alineo_error *failure = NULL;
-    const char *id = self->job->sandbox_id;
+    const char *id = self->job->sandbox->state->id;
     alineo_code code =
         writing ? provider->table->file_open_write(provider->self, id, request, &self->io, &failure)
                 : provider->table->file_open_read(provider->self, id, request, &self->io, &failure);
@@ -96,7 +96,7 @@ static alineo_code write_by_calls(const open_file *self, const char *data, size_
 
 alineo_code al_file_provider_write(const al_file_job *job, const void *data, size_t size,
                                    alineo_error **err) {
-    al_provider_binding *provider = job->client->provider;
+    al_provider_binding *provider = job->sandbox->client->provider;
     al_auto(open_file_end)
         open_file self = {.job = job, .provider = provider, .io = ALINEO_FILE_IO_INIT};
     alineo_file_request request = {.size = sizeof(request),
@@ -171,8 +171,8 @@ static alineo_code read_all(const open_file *self, al_buf *out, alineo_error **e
 }
 
 alineo_code al_file_provider_read(const al_file_job *job, al_buf *out, alineo_error **err) {
-    al_auto(open_file_end)
-        open_file self = {.job = job, .provider = job->client->provider, .io = ALINEO_FILE_IO_INIT};
+    al_auto(open_file_end) open_file self = {
+        .job = job, .provider = job->sandbox->client->provider, .io = ALINEO_FILE_IO_INIT};
     self.io.bytes = UINT64_MAX;
     alineo_file_request request = {.size = sizeof(request),
                                    .path = job->path,
