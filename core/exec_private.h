@@ -238,7 +238,7 @@ void al_exec_pump_forget(al_exec_pump *pump, bool with_link);
 
 alineo_code al_exec_input_init(al_exec_input *input, const alineo_exec_options *options,
                                alineo_error **err);
-/** The write end was handed over; from now on it is the input's. */
+/** The write end was handed over (-1 = there is none); from now on it is the input's. */
 alineo_code al_exec_input_open(alineo_exec *exec, int fd, alineo_error **err);
 /** Moves what can be moved now. */
 void al_exec_input_step(alineo_exec *exec);

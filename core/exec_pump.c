@@ -259,11 +259,7 @@ alineo_code al_exec_pump_start(al_exec_link *link, alineo_exec_io *io, bool want
     const al_provider_binding *provider = al_exec_link_provider(link);
     bool no_output = io->stdout_fd < 0 && io->stderr_fd < 0 && io->pty_fd < 0;
     bool reads = no_output && AL_HAS(provider->table, exec_read);
-    bool writes = want_stdin && io->stdin_fd < 0;
-    if (writes && !AL_HAS(provider->table, exec_write))
-        return al_fail(err, ALINEO_INTERNAL, "tell its author",
-                       "provider %s gave neither a descriptor nor exec_write for stdin",
-                       provider->id);
+    bool writes = want_stdin && io->stdin_fd < 0 && AL_HAS(provider->table, exec_write);
     if (!reads && !writes && io->status_fd >= 0)
         return ALINEO_OK;
     al_exec_pump *pump = pump_new(link);

@@ -135,6 +135,10 @@ alineo_code al_exec_input_open(alineo_exec *exec, int fd, alineo_error **err) {
         al_close(fd);
         return ALINEO_OK;
     }
+    /* There is none when the program could not be started. */
+    input->closed = fd < 0;
+    if (fd < 0)
+        return ALINEO_OK;
     input->fd = fd;
     int rc = al_fd_set_nonblock(fd, true);
     if (rc != 0)

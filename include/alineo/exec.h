@@ -90,7 +90,7 @@ typedef struct alineo_exec_result {
     uint64_t stdout_gap; /* bytes left out of the ledger (ledger.onFailure "gap") */
     uint64_t stderr_gap;
     int64_t started_at_ms;
-    int64_t duration_ms; /* from start to outcome */
+    int64_t duration_ms; /* from the start until its end was seen */
     uint8_t stdout_sha256[32];
     uint8_t stderr_sha256[32];
     const char *detail; /* a sentence on the outcome; NULL = none; lives as long as the exec */
@@ -155,13 +155,15 @@ ALINEO_API int32_t alineo_exec_seq(const alineo_exec *exec);
  * The next event: output, or EXIT (once; after that NONE). Waits up to timeout_ms (0 = only look,
  * ALINEO_FOREVER = wait); nothing in time is ALINEO_OK with NONE. A reader that only looks never
  * blocks, neither for the command nor for storage. ALINEO_OK with EXIT whatever the outcome;
- * STORAGE_UNAVAILABLE after ledger.patienceMs: call again, or cancel.
+ * STORAGE_UNAVAILABLE after ledger.patienceMs: call again, or cancel. It is told once in each
+ * patience, so calling again at once is fine.
  */
 ALINEO_API alineo_code alineo_exec_next(alineo_exec *exec, int64_t timeout_ms,
                                         alineo_exec_event *event, alineo_error **err);
 
 /** A descriptor to poll for reading, owned by the exec: readable when alineo_exec_next(ex, 0, ...)
- * may have something (spurious wake-ups are allowed). The same for the exec's whole life. */
+ * may have something (spurious wake-ups are allowed). The same for the exec's whole life; quiet
+ * once EXIT was given. */
 ALINEO_API int alineo_exec_poll_fd(const alineo_exec *exec);
 
 /** Waits for the end; output not read yet goes to the ledger and is dropped. `result` may be
@@ -180,7 +182,8 @@ ALINEO_API alineo_code alineo_exec_pipe(alineo_exec *exec, int out_fd, int err_f
 /**
  * Collects both streams. max_bytes is for both together, 0 = 16 MiB; beyond it TOO_LARGE: what
  * fitted is in `output`, the command is drained on, the result is the true one. `output` is set on
- * every return; clear it.
+ * every return; clear it. After STORAGE_UNAVAILABLE it has what came so far, and a later call all
+ * of it.
  */
 ALINEO_API alineo_code alineo_exec_output(alineo_exec *exec, uint64_t max_bytes,
                                           alineo_output *output, alineo_exec_result *result,
@@ -194,7 +197,8 @@ ALINEO_API alineo_code alineo_exec_output(alineo_exec *exec, uint64_t max_bytes,
 ALINEO_API alineo_code alineo_exec_write_stdin(alineo_exec *exec, const void *data, size_t size,
                                                int64_t timeout_ms, size_t *written,
                                                alineo_error **err);
-/** The end of stdin; any thread; idempotent. */
+/** The end of stdin; any thread; idempotent. INVALID_ARGUMENT for ALINEO_STDIN_BYTES and
+ * ALINEO_STDIN_FD, which end by themselves. */
 ALINEO_API alineo_code alineo_exec_close_stdin(alineo_exec *exec, alineo_error **err);
 
 /** Sends a signal (1-64) to the command's process group; any thread. EXEC_NOT_FOUND when it has

@@ -103,6 +103,7 @@ void exec_world_open(exec_world *world, const char *config_text) {
     process_behaviour behaviour = world->provider.behaviour;
     memset(world, 0, sizeof(*world));
     fake_storage_open(&world->storage);
+    world->provider.behaviour = behaviour;
     process_provider_init(&world->provider);
     world->provider.behaviour = behaviour;
     fill_table(&world->storage_table);

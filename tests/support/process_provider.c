@@ -150,6 +150,7 @@ static const alineo_provider_table table = {
 
 #define CAN(name, value)                                                                           \
     (&(const alineo_capability){sizeof(alineo_capability), name, value, NULL, NULL})
+/* stdin first: it can be left out. */
 static const alineo_capability *const capabilities[] = {
     CAN(ALINEO_CAP_STDIN, "yes"),
     CAN(ALINEO_CAP_BYTES, "yes"),
@@ -168,10 +169,20 @@ static const alineo_provider_descriptor descriptor = {
     .default_image = "host",
 };
 
+static const alineo_provider_descriptor without_stdin = {
+    .size = sizeof(without_stdin),
+    .title = "Processes in a folder",
+    .summary = "For tests.",
+    .capabilities = capabilities + 1,
+    .default_image = "host",
+};
+
 void process_provider_init(process_provider *provider) {
+    bool has_no_stdin = provider->behaviour.has_no_stdin;
     memset(provider, 0, sizeof(*provider));
     provider->own =
-        (alineo_own_provider){sizeof(provider->own), "process", &descriptor, &table, provider};
+        (alineo_own_provider){sizeof(provider->own), "process",
+                              has_no_stdin ? &without_stdin : &descriptor, &table, provider};
     assert(pthread_mutex_init(&provider->lock, NULL) == 0);
     al_list_init(&provider->sandboxes);
     al_list_init(&provider->execs);

@@ -26,6 +26,7 @@ typedef struct process_behaviour {
     bool ignores_cancel;
     alineo_code start_failure; /* exec_start fails with it; 0 = it does not */
     alineo_code cancel_failure;
+    bool has_no_stdin;            /* and says so; to be set before the client opens */
     void (*starting)(void *user); /* called in exec_start, before anything starts */
     void *user;
 } process_behaviour;

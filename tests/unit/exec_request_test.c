@@ -89,6 +89,25 @@ static void a_capability_that_is_missing_is_refused_before_anything(void **state
     refused(world, "true", &options, ALINEO_CAPABILITY_UNSUPPORTED);
 }
 
+static int setup_without_stdin(void **state) {
+    exec_world *world = calloc(1, sizeof(*world));
+    assert_non_null(world);
+    world->provider.behaviour.has_no_stdin = true;
+    exec_world_open(world, NULL);
+    *state = world;
+    return 0;
+}
+
+static void stdin_that_the_provider_lacks_is_refused_before_anything(void **state) {
+    exec_world *world = *state;
+    for (alineo_stdin_kind kind = ALINEO_STDIN_BYTES; kind <= ALINEO_STDIN_PIPE; kind++) {
+        alineo_exec_options options = ALINEO_EXEC_OPTIONS_INIT;
+        options.stdin_kind = kind;
+        refused(world, "cat", &options, ALINEO_CAPABILITY_UNSUPPORTED);
+    }
+    exec_gives(world, "cat; echo x", NULL, "x\n", 2);
+}
+
 static char *repeated(const char *begin, char c, size_t size) {
     size_t begin_size = strlen(begin);
     char *text = malloc(size + 1);
@@ -285,6 +304,9 @@ int main(void) {
         EXEC_TEST(what_makes_no_sense_is_refused_before_anything),
         EXEC_TEST(names_that_no_variable_can_have_are_refused),
         EXEC_TEST(a_capability_that_is_missing_is_refused_before_anything),
+        {"stdin_that_the_provider_lacks_is_refused_before_anything",
+         stdin_that_the_provider_lacks_is_refused_before_anything, setup_without_stdin,
+         exec_world_teardown, NULL},
         EXEC_TEST(what_no_kernel_takes_is_too_large_before_anything),
         EXEC_TEST(the_largest_that_a_kernel_takes_goes_through),
         EXEC_TEST_BOTH(a_long_script_runs_with_its_stdin_untouched),

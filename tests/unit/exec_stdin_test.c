@@ -279,6 +279,22 @@ static void the_end_of_the_command_brings_a_writer_back(void **state) {
     finish(exec, NULL, 0);
 }
 
+static void stdin_of_a_program_that_cannot_run_is_closed(void **state) {
+    exec_world *world = *state;
+    const char *argv[] = {"no-such-bin", NULL};
+    alineo_exec_options kinds[] = {with_bytes("abc", 3), with_pipe()};
+    for (size_t i = 0; i < AL_COUNT(kinds); i++) {
+        kinds[i].argv = argv;
+        alineo_exec *exec = exec_start(world, NULL, &kinds[i]);
+        alineo_exec_result result = ALINEO_EXEC_RESULT_INIT;
+        assert_int_equal(alineo_exec_wait(exec, &result, NULL), ALINEO_COMMAND_FAILED);
+        assert_int_equal(result.exit_code, 127);
+        if (i == 1)
+            assert_int_equal(alineo_exec_write_stdin(exec, "x", 1, 0, NULL, NULL), ALINEO_IO);
+        alineo_exec_free(exec);
+    }
+}
+
 static void the_kind_of_stdin_decides_who_may_write(void **state) {
     exec_world *world = *state;
     alineo_exec *exec = exec_start(world, "cat", NULL);
@@ -327,6 +343,7 @@ int main(void) {
         EXEC_TEST_BOTH(writers_of_several_threads_take_turns),
         EXEC_TEST_BOTH(closing_stdin_brings_a_writer_back),
         EXEC_TEST_BOTH(the_end_of_the_command_brings_a_writer_back),
+        EXEC_TEST_BOTH(stdin_of_a_program_that_cannot_run_is_closed),
         EXEC_TEST(the_kind_of_stdin_decides_who_may_write),
         EXEC_TEST(the_ledger_has_stdin_unless_it_is_secret),
     };

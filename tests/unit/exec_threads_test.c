@@ -113,6 +113,34 @@ static void an_exec_bears_all_that_other_threads_may_do(void **state) {
     }
 }
 
+typedef struct starter {
+    exec_world *world;
+    alineo_exec *exec;
+} starter;
+
+static void *start_one(void *argument) {
+    starter *s = argument;
+    alineo_exec_options options = ALINEO_EXEC_OPTIONS_INIT;
+    options.timeout_ms = 60000;
+    if (alineo_sandbox_exec(s->world->sandbox, "sleep 0.2; echo x", &options, &s->exec, NULL) !=
+        ALINEO_OK)
+        abort();
+    return NULL;
+}
+
+static void a_command_outlives_the_thread_that_started_it(void **state) {
+    exec_world *world = *state;
+    starter s = {.world = world};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, start_one, &s), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    alineo_output output = ALINEO_OUTPUT_INIT;
+    assert_int_equal(alineo_exec_output(s.exec, 0, &output, NULL, NULL), ALINEO_OK);
+    assert_string_equal(output.stdout_data, "x\n");
+    alineo_output_clear(&output);
+    alineo_exec_free(s.exec);
+}
+
 static void *close_sandbox(void *argument) {
     (void)usleep(20000);
     if (alineo_sandbox_close(argument, NULL, NULL) != ALINEO_OK)
@@ -190,6 +218,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         EXEC_TEST_BOTH(commands_of_many_threads_do_not_mix),
         EXEC_TEST_BOTH(an_exec_bears_all_that_other_threads_may_do),
+        EXEC_TEST_BOTH(a_command_outlives_the_thread_that_started_it),
         EXEC_TEST_BOTH(a_close_in_the_middle_ends_a_flood),
         EXEC_TEST_BOTH(a_forked_child_cannot_touch_the_exec),
     };
