@@ -25,6 +25,10 @@ static bool make_folder(bench_place *place) {
             return false;
         }
     }
+    if (place->dir != NULL && al_mkdir_parents(place->dir, 0700) != 0) {
+        fprintf(stderr, "alineo-bench: make %s: %s\n", place->dir, strerror(errno));
+        return false;
+    }
     place->ledger = al_strf("%s/ledger.db", place->dir);
     return place->dir != NULL && place->ledger != NULL;
 }
