@@ -43,8 +43,8 @@ static void table_add(option_table *table, const cli_option *option) {
 
 static void table_fill(option_table *table, const cli_command *command) {
     memset(table, 0, sizeof(*table));
-    table->letters[0] =
-        '+'; /* options end at the first argument: the rest may be a command of its own */
+    if (command->passes_on)
+        table->letters[0] = '+'; /* options end at the first argument */
     for (const cli_option *o = command->options; o != NULL && o->name != NULL; o++)
         table_add(table, o);
     for (const cli_option *o = common_options; o->name != NULL; o++)

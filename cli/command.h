@@ -40,6 +40,7 @@ typedef struct cli_command {
     const char *details;   /* paragraphs for --help; NULL = none */
     const cli_option *options;
     int (*run)(cli_context *context, int argc, char **argv);
+    bool passes_on; /* what stands behind the first argument is a command of its own */
 } cli_command;
 
 /* Gets each option in order; false after a message on stderr refuses it. */

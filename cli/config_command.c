@@ -77,4 +77,5 @@ const cli_command cli_config_command = {
     "working directory name plugin files or use ${NAME}. A file that changes is untrusted again.",
     options,
     run_command,
+    false,
 };

@@ -80,4 +80,5 @@ const cli_command cli_create_command = {
     "It runs until its lifetime is over or 'alineo kill' ends it. Run commands in it with 'alineo exec'.",
     options,
     run_command,
+    false,
 };

@@ -94,4 +94,5 @@ const cli_command cli_exec_command = {
     "'alineo run'.",
     options,
     run_command,
+    true,
 };

@@ -131,6 +131,11 @@ static int run_command(cli_context *context, int argc, char **argv) {
 }
 
 const cli_command cli_info_command = {
-    "info",  "SANDBOX",   "Show what is known of a sandbox.", "SANDBOX is an id or a name.",
-    options, run_command,
+    "info",
+    "SANDBOX",
+    "Show what is known of a sandbox.",
+    "SANDBOX is an id or a name.",
+    options,
+    run_command,
+    false,
 };

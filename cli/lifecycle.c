@@ -79,6 +79,7 @@ static int run_renew(cli_context *context, int argc, char **argv) {
 const cli_command cli_renew_command = {
     "renew", "SANDBOX TIME", "Move a sandbox's end to TIME from now (30s, 10m, 2h, forever).",
     NULL,    options,        run_renew,
+    false,
 };
 
 static int kill_one(const cli_context *context, alineo_client *client, const char *word) {
@@ -125,4 +126,5 @@ const cli_command cli_kill_command = {
     "SANDBOX is an id or a name.",
     options,
     run_kill,
+    false,
 };

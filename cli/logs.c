@@ -192,4 +192,5 @@ const cli_command cli_logs_command = {
     "--json prints them whole.",
     options,
     run_command,
+    false,
 };

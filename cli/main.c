@@ -74,8 +74,8 @@ int main(int argc, char **argv) {
         printf("alineo %s\n", alineo_version());
         return CLI_EXIT_OK;
     }
-    static const cli_command top = {"",   "COMMAND ...", "Runs commands in sandboxes.",
-                                    NULL, NULL,          NULL};
+    static const cli_command top = {"",   "COMMAND ...", "Runs commands in sandboxes.", NULL, NULL,
+                                    NULL, true};
     int exit_code = CLI_EXIT_OK;
     int first = cli_parse(&top, &context, argc, argv, no_option, NULL, &exit_code);
     if (first < 0)

@@ -90,4 +90,5 @@ const cli_command cli_plugins_command = {
     "the file would be refused.",
     options,
     run_command,
+    false,
 };

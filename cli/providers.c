@@ -104,6 +104,6 @@ static int run_command(cli_context *context, int argc, char **argv) {
 }
 
 const cli_command cli_providers_command = {
-    "providers", "",      "List the providers, and what the one in use can do here.",
-    NULL,        options, run_command,
+    "providers", "",    "List the providers, and what the one in use can do here.", NULL, options,
+    run_command, false,
 };

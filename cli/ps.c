@@ -223,4 +223,5 @@ const cli_command cli_ps_command = {
     "'alineo reconcile' mends the first two.",
     options,
     run_command,
+    false,
 };

@@ -92,4 +92,5 @@ const cli_command cli_reconcile_command = {
     "none of these. Exit code 1 while something is to be repaired.",
     options,
     run_command,
+    false,
 };

@@ -112,4 +112,5 @@ const cli_command cli_run_command = {
     "or is not there, 128 + n ended by signal n.",
     options,
     run_command,
+    true,
 };

@@ -68,7 +68,7 @@ class Page:
         for i, (line, info, body) in enumerate(blocks):
             expected = blocks[i + 1][2] if i + 1 < len(blocks) and blocks[i + 1][1] == "output" else None
             if info == "sh run":
-                self.check(line, self.run(["bash", "-euo", "pipefail", "-c", body]), expected)
+                self.check(line, self.run(["bash", "-eu", "-c", body]), expected)
             elif info == "c run":
                 self.run_c(line, body, expected)
             elif info in ("json config", "json bad"):
