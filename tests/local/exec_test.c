@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test: timeout=300 */
-/* Running commands in sandboxes of the local provider: what goes in, what comes out, how it ends.
- * */
+/* Running commands in sandboxes of the local provider: what goes in, comes out, how it ends. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,6 +18,7 @@
 struct alineo_provider_file {
     int fd;
     bool appends;
+    mode_t special_mode; /* with set-id bits, which writing takes away; 0 = none */
 };
 
 /* --- errors ------------------------------------------------------------------------------------*/
@@ -187,6 +188,8 @@ static alineo_code open_file(alineo_provider *self, const char *id, uint32_t op,
         return local_fail_errno(self, err, ENOMEM, "open a file");
     made->fd = al_steal_fd(&fd);
     made->appends = (request->flags & ALINEO_FILE_APPEND) != 0;
+    if ((request->flags & ALINEO_FILE_MODE) != 0 && (request->mode & (S_ISUID | S_ISGID)) != 0)
+        made->special_mode = (mode_t)request->mode;
     *out = made;
     return ALINEO_OK;
 }
@@ -246,18 +249,22 @@ alineo_code local_file_write(alineo_provider *self, alineo_provider_file *file, 
     return rc == 0 ? ALINEO_OK : local_fail_errno(self, err, rc, "write a file of the sandbox");
 }
 
-alineo_code local_file_finish(alineo_provider *self, alineo_provider_file *file, uint64_t written,
-                              alineo_error **err) {
-    if (file->appends)
-        return ALINEO_OK;
-    /* What was written lies at the beginning, whether it was written in order or each piece at its
-     * place; an older, longer content ends there. Cheaper than emptying the file first. */
+/* What was written lies at the beginning, whether it was written in order or each piece at its
+ * place; an older, longer content ends there. Cheaper than emptying the file first. */
+static int cut_behind(const alineo_provider_file *file, uint64_t written) {
     off_t end = lseek(file->fd, 0, SEEK_CUR);
     if (end >= 0 && written > (uint64_t)end && written <= INT64_MAX)
         end = (off_t)written;
-    if (end < 0 || ftruncate(file->fd, end) != 0)
-        return local_fail_errno(self, err, errno, "end writing a file of the sandbox");
-    return ALINEO_OK;
+    return end < 0 || ftruncate(file->fd, end) != 0 ? errno : 0;
+}
+
+alineo_code local_file_finish(alineo_provider *self, alineo_provider_file *file, uint64_t written,
+                              alineo_error **err) {
+    int rc = file->appends ? 0 : cut_behind(file, written);
+    if (rc == 0 && file->special_mode != 0 && fchmod(file->fd, file->special_mode) != 0)
+        rc = errno;
+    return rc == 0 ? ALINEO_OK
+                   : local_fail_errno(self, err, rc, "end writing a file of the sandbox");
 }
 
 void local_file_close(alineo_provider *self, alineo_provider_file *file) {

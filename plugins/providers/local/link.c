@@ -136,9 +136,10 @@ static int take_apart(struct local_message *message, size_t size,
         return EBADMSG;
     memcpy(&header, message->packet, sizeof(header));
     bool is_known;
-    local_schema_of(header.type, &is_known);
+    bool has_payload = local_schema_of(header.type, &is_known) != NULL;
     if (header.magic != MAGIC || header.version != VERSION || !is_known ||
-        (header.flags & ~(uint32_t)FLAG_LARGE) != 0 || header.payload_size > limits->payload_size)
+        has_payload != (header.payload_size > 0) || (header.flags & ~(uint32_t)FLAG_LARGE) != 0 ||
+        header.payload_size > limits->payload_size)
         return EBADMSG;
     message->type = header.type;
     message->tag = header.tag;

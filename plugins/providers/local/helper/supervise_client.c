@@ -149,7 +149,10 @@ static void client_ready(struct local_watch *watch, uint32_t events) {
         local_client_end(client);
         return;
     }
-    if (local_link_receive(watch->fd, &local_link_trusted, in, at_once) != 0)
+    /* Whoever is gone by now gave up what is to be begun; what is to be kept or ended is done. */
+    bool is_gone = (events & EPOLLHUP) != 0;
+    if (local_link_receive(watch->fd, &local_link_trusted, in, at_once) != 0 ||
+        (is_gone && (in->type == LOCAL_EXEC || in->type == LOCAL_FILE)))
         local_client_end(client);
     else
         dispatch(client, in);

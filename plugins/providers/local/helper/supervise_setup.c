@@ -151,17 +151,18 @@ int local_setup(struct local_supervisor *supervisor, alineo_code *code, struct l
 }
 
 void local_teardown_entry(struct local_supervisor *supervisor) {
-    local_watch_end(&supervisor->listener);
-    if (supervisor->entry_fd < 0)
-        return;
-    if (supervisor->is_remembered) {
+    if (supervisor->entry_fd >= 0 && supervisor->is_remembered) {
         struct local_state state;
         local_supervisor_state(supervisor, &state);
         local_ended_remember(supervisor->create.run_dir, &state);
     }
-    (void)unlinkat(supervisor->entry_fd, LOCAL_CONTROL, 0);
-    (void)unlinkat(supervisor->entry_fd, LOCAL_STATE_FILE, 0);
-    (void)unlinkat(supervisor->entries_fd, supervisor->create.id, AT_REMOVEDIR);
+    if (supervisor->entry_fd >= 0) {
+        (void)unlinkat(supervisor->entry_fd, LOCAL_CONTROL, 0);
+        (void)unlinkat(supervisor->entry_fd, LOCAL_STATE_FILE, 0);
+        (void)unlinkat(supervisor->entries_fd, supervisor->create.id, AT_REMOVEDIR);
+    }
+    /* Only now: nobody finds a sandbox that is there and refuses to be connected to. */
+    local_watch_end(&supervisor->listener);
 }
 
 int local_teardown(struct local_supervisor *supervisor) {
