@@ -35,7 +35,7 @@ static void understand(const struct local_message *message) {
         return;
     }
     need(schema->size <= sizeof(value));
-    int rc = local_message_decode(message, value);
+    int rc = local_message_decode(message, message->type, value);
     need(rc == 0 || rc == EBADMSG || rc == ENOMEM);
     if (rc != 0)
         return;

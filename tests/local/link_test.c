@@ -64,7 +64,7 @@ static void a_message_arrives_as_it_was_sent(void **state) {
     assert_int_equal(pair.in.tag, 77);
     assert_int_equal(pair.in.fd_count, 1);
     struct local_exec got;
-    assert_int_equal(local_message_decode(&pair.in, &got), 0);
+    assert_int_equal(local_message_decode(&pair.in, LOCAL_EXEC, &got), 0);
     assert_string_equal(got.exec_id, "exec-1");
     assert_string_equal(got.cwd, "/tmp");
     assert_null(got.user);
@@ -94,7 +94,7 @@ static void a_large_message_goes_by_memory_and_leaves_no_descriptor(void **state
     assert_int_equal(receive(&pair, &local_link_trusted), 0);
     assert_int_equal(pair.in.fd_count, 1);
     struct local_exec got;
-    assert_int_equal(local_message_decode(&pair.in, &got), 0);
+    assert_int_equal(local_message_decode(&pair.in, LOCAL_EXEC, &got), 0);
     assert_string_equal(got.argv.items[0], text);
     assert_string_equal(got.argv.items[1], "end");
     local_clear(&local_exec_schema, &got);
@@ -156,7 +156,7 @@ static int receive_changed(size_t at, unsigned char value, size_t size) {
     int rc = receive(&pair, &local_link_trusted);
     if (rc == 0) {
         struct local_renew got;
-        rc = local_message_decode(&pair.in, &got);
+        rc = local_message_decode(&pair.in, LOCAL_RENEW, &got);
     }
     close_pair(&pair);
     return rc;

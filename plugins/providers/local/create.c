@@ -138,7 +138,7 @@ static alineo_code receive_state(alineo_provider *self, struct local_connection 
     if (rc == ENOTCONN)
         return fail_died(self, connection->id, err);
     if (rc == 0 && connection->in.type == LOCAL_STATE)
-        rc = local_message_decode(&connection->in, state);
+        rc = local_message_decode(&connection->in, LOCAL_STATE, state);
     else if (rc == 0)
         code = local_fail_answer(self, err, &connection->in);
     if (rc == 0 && code == ALINEO_OK && connection->in.type == LOCAL_STATE)

@@ -81,7 +81,7 @@ static alineo_code take_started(alineo_provider *self, const char *id,
                                 alineo_exec_io *io, alineo_error **err) {
     struct local_message *in = &connection->in;
     struct local_started started;
-    if (in->type != LOCAL_STARTED || local_message_decode(in, &started) != 0 ||
+    if (local_message_decode(in, LOCAL_STARTED, &started) != 0 ||
         in->fd_count != (has_stdin ? 4U : 3U))
         return local_fail_garbled(self, err);
     struct alineo_provider_exec *exec = calloc(1, sizeof(*exec));
@@ -175,7 +175,7 @@ static alineo_code receive_outcome(alineo_provider *self, alineo_provider_exec *
     int rc = local_link_receive(exec->fd, &local_link_trusted, &in, at_once);
     if (rc == ENOMEM)
         return local_fail_errno(self, err, rc, "wait for a command");
-    if (rc == 0 && in.type == LOCAL_OUTCOME && local_message_decode(&in, &outcome) == 0)
+    if (rc == 0 && local_message_decode(&in, LOCAL_OUTCOME, &outcome) == 0)
         set_outcome(exec, &outcome);
     else
         set_lost(self, exec);

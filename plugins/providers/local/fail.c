@@ -38,7 +38,7 @@ alineo_code local_fail_garbled(alineo_provider *self, alineo_error **err) {
 alineo_code local_fail_answer(alineo_provider *self, alineo_error **err,
                               const struct local_message *message) {
     struct local_answer answer;
-    if (message->type != LOCAL_ANSWER || local_message_decode(message, &answer) != 0)
+    if (local_message_decode(message, LOCAL_ANSWER, &answer) != 0)
         return local_fail_garbled(self, err);
     if (answer.code == ALINEO_OK)
         return ALINEO_OK;

@@ -131,7 +131,7 @@ alineo_code local_file_ask(alineo_provider *self, const char *id, const struct l
         local_ask(self, id, LOCAL_FILE, file, &stream_fd, stream_fd >= 0 ? 1 : 0, call, &used, err);
     if (code != ALINEO_OK)
         return code;
-    if (used->in.type != LOCAL_FILE_DONE || local_message_decode(&used->in, done) != 0) {
+    if (local_message_decode(&used->in, LOCAL_FILE_DONE, done) != 0) {
         local_connection_drop(used);
         return local_fail_garbled(self, err);
     }

@@ -17,11 +17,11 @@ static alineo_code take_message(alineo_provider *self, const struct local_messag
                                 void *user, uint64_t *count, bool *is_end, alineo_error **err) {
     struct local_entry entry;
     struct local_stream_end end;
-    if (in->type == LOCAL_ENTRY && found != NULL && local_message_decode(in, &entry) == 0) {
+    if (found != NULL && local_message_decode(in, LOCAL_ENTRY, &entry) == 0) {
         *is_end = local_file_tell(entry.path, &entry.info, found, user) != 0;
         return ALINEO_OK;
     }
-    if (in->type != LOCAL_STREAM_END || local_message_decode(in, &end) != 0)
+    if (local_message_decode(in, LOCAL_STREAM_END, &end) != 0)
         return local_fail_garbled(self, err);
     *is_end = true;
     if (end.errnum != 0)
@@ -144,8 +144,7 @@ alineo_code local_file_move(alineo_provider *self, const char *id,
     if (code != ALINEO_OK)
         return code;
     struct local_file_done done;
-    if (connection->in.type != LOCAL_FILE_DONE ||
-        local_message_decode(&connection->in, &done) != 0) {
+    if (local_message_decode(&connection->in, LOCAL_FILE_DONE, &done) != 0) {
         local_connection_drop(connection);
         return local_fail_garbled(self, err);
     }

@@ -33,7 +33,7 @@ static alineo_code change(alineo_provider *self, const char *id, uint32_t type, 
     if (code != ALINEO_OK)
         return code;
     struct local_state state;
-    if (connection->in.type != LOCAL_STATE || local_message_decode(&connection->in, &state) != 0) {
+    if (local_message_decode(&connection->in, LOCAL_STATE, &state) != 0) {
         local_connection_drop(connection);
         return local_fail_garbled(self, err);
     }

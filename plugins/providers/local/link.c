@@ -129,24 +129,26 @@ static int read_large(struct local_message *message, size_t size) {
     return 0;
 }
 
+static bool is_sound(const struct header *header, const struct local_link_limits *limits) {
+    bool is_known;
+    bool has_payload = local_schema_of(header->type, &is_known) != NULL;
+    return header->magic == MAGIC && header->version == VERSION && is_known &&
+           has_payload == (header->payload_size > 0) &&
+           header->payload_size <= limits->payload_size &&
+           (header->flags & ~(uint32_t)FLAG_LARGE) == 0;
+}
+
 static int take_apart(struct local_message *message, size_t size,
                       const struct local_link_limits *limits) {
     struct header header;
     if (size < sizeof(header))
         return EBADMSG;
     memcpy(&header, message->packet, sizeof(header));
-    bool is_known;
-    bool has_payload = local_schema_of(header.type, &is_known) != NULL;
-    if (header.magic != MAGIC || header.version != VERSION || !is_known ||
-        has_payload != (header.payload_size > 0) || (header.flags & ~(uint32_t)FLAG_LARGE) != 0 ||
-        header.payload_size > limits->payload_size)
+    bool is_large = (header.flags & FLAG_LARGE) != 0;
+    if (!is_sound(&header, limits) || message->fd_count > limits->fd_count + (is_large ? 1 : 0))
         return EBADMSG;
     message->type = header.type;
     message->tag = header.tag;
-    bool is_large = (header.flags & FLAG_LARGE) != 0;
-    size_t most = limits->fd_count + (is_large ? 1 : 0);
-    if (message->fd_count > most)
-        return EBADMSG;
     if (!is_large) {
         message->payload = (char *)message->packet + sizeof(header);
         message->payload_size = size - sizeof(header);
@@ -185,9 +187,9 @@ int local_link_receive(int fd, const struct local_link_limits *limits,
     return rc;
 }
 
-int local_message_decode(const struct local_message *message, void *out) {
-    const struct local_schema *schema = local_schema_of(message->type, NULL);
-    if (schema == NULL)
+int local_message_decode(const struct local_message *message, uint32_t type, void *out) {
+    const struct local_schema *schema = local_schema_of(type, NULL);
+    if (schema == NULL || message->type != type)
         return EBADMSG;
     return local_decode(schema, message->payload, message->payload_size, out);
 }

@@ -59,8 +59,10 @@ AL_MUST_CHECK int local_link_forward(int fd, const struct local_message *message
 AL_MUST_CHECK int local_link_receive(int fd, const struct local_link_limits *limits,
                                      struct local_message *message, al_deadline deadline);
 
-/* Decodes the payload by the schema of the message's type (which has one). */
-AL_MUST_CHECK int local_message_decode(const struct local_message *message, void *out);
+/* Decodes the payload into OUT, the struct of messages of TYPE (which have one). EBADMSG: it is of
+ * another type, or out of its bounds; ENOMEM. */
+AL_MUST_CHECK int local_message_decode(const struct local_message *message, uint32_t type,
+                                       void *out);
 
 /* Hands over a descriptor, -1 when there is none at INDEX. */
 int local_message_take_fd(struct local_message *message, size_t index);

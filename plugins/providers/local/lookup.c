@@ -55,7 +55,7 @@ static alineo_code sweep(alineo_provider *self, const char *id, const alineo_cal
         return code;
     int rc = local_link_receive(fd, &local_link_trusted, in, al_deadline_after_ms(SWEEP_MS));
     if (rc == 0)
-        rc = in->type == LOCAL_SWEPT ? local_message_decode(in, swept) : EBADMSG;
+        rc = local_message_decode(in, LOCAL_SWEPT, swept);
     return rc == 0 ? ALINEO_OK : local_fail_errno(self, err, rc, "clean up after dead sandboxes");
 }
 

@@ -96,7 +96,7 @@ static alineo_code follow(alineo_provider *self, int fd, const alineo_call *call
             return local_fail_errno(self, err, rc, "try what this machine has");
         if (in.type != LOCAL_FEATURE)
             return local_fail_answer(self, err, &in);
-        if (local_message_decode(&in, &feature) != 0)
+        if (local_message_decode(&in, LOCAL_FEATURE, &feature) != 0)
             return local_fail_garbled(self, err);
         take_feature(finding, &feature);
     }

@@ -281,7 +281,7 @@ void local_init_file(struct local_pid1_state *state) {
     al_auto(local_names_free) struct local_names names = {0};
     static char target[LOCAL_PATH_MAX + 1];
     al_autofd int fd = -1;
-    if (local_message_decode(&state->in, &file) != 0) {
+    if (local_message_decode(&state->in, LOCAL_FILE, &file) != 0) {
         local_pid1_tell(state, LOCAL_FILE_DONE, state->in.tag, &done, -1);
         return;
     }

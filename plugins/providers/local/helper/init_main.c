@@ -80,7 +80,7 @@ static bool reap(struct local_pid1_state *state) {
 static void send_signal(struct local_pid1_state *state) {
     struct local_signal request;
     struct local_done done = {ESRCH};
-    if (local_message_decode(&state->in, &request) != 0)
+    if (local_message_decode(&state->in, LOCAL_KILL, &request) != 0)
         return;
     for (size_t i = 0; i < state->child_count; i++) {
         if (state->children[i].number != request.number)

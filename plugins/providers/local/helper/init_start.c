@@ -132,7 +132,7 @@ static void start(struct local_pid1_state *state, const struct local_start *requ
 
 void local_init_start(struct local_pid1_state *state) {
     struct local_start request;
-    if (local_message_decode(&state->in, &request) != 0)
+    if (local_message_decode(&state->in, LOCAL_START, &request) != 0)
         return;
     start(state, &request);
     local_clear(&local_start_schema, &request);

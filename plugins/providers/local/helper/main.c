@@ -42,7 +42,7 @@ static int clean_descriptors(void) {
 
 static int do_sweep(const struct local_message *message) {
     struct local_sweep sweep;
-    if (local_message_decode(message, &sweep) != 0)
+    if (local_message_decode(message, LOCAL_SWEEP, &sweep) != 0)
         return EXIT_FAILURE;
     struct local_sweep_result result;
     local_sweep(sweep.state_dir, sweep.run_dir, sweep.id, &result);
@@ -69,7 +69,7 @@ static int send_features(const struct local_feature *features, size_t count) {
 
 static int do_probe(const struct local_message *message) {
     struct local_probe_request probe;
-    if (local_message_decode(message, &probe) != 0)
+    if (local_message_decode(message, LOCAL_PROBE, &probe) != 0)
         return EXIT_FAILURE;
     al_autofree char *store = al_path_join(probe.state_dir, LOCAL_STORE);
     if (store == NULL)

@@ -220,7 +220,7 @@ int local_supervise(struct local_message *request, int fd) {
     memset(request, 0, sizeof(*request));
     if (begin(supervisor, fd) != 0)
         return EXIT_FAILURE;
-    if (local_message_decode(&supervisor->request, &supervisor->create) != 0)
+    if (local_message_decode(&supervisor->request, LOCAL_CREATE, &supervisor->create) != 0)
         local_supervisor_is_broken(supervisor, ALINEO_INTERNAL, "the request cannot be read");
     else
         build(supervisor);

@@ -355,7 +355,7 @@ static void run_for_client(struct local_client *client, const struct local_exec 
 
 void local_run_request(struct local_client *client, struct local_message *message) {
     struct local_exec exec;
-    if (local_message_decode(message, &exec) != 0) {
+    if (local_message_decode(message, LOCAL_EXEC, &exec) != 0) {
         local_client_end(client);
         return;
     }

@@ -15,7 +15,7 @@ static void pid1_died(struct local_supervisor *supervisor) {
 
 static void ended(struct local_supervisor *supervisor, const struct local_message *message) {
     struct local_ended value;
-    if (local_message_decode(message, &value) != 0)
+    if (local_message_decode(message, LOCAL_ENDED, &value) != 0)
         return;
     struct local_run *run = local_run_find(supervisor, value.number);
     if (run != NULL)
@@ -24,7 +24,7 @@ static void ended(struct local_supervisor *supervisor, const struct local_messag
 
 static void start_failed(struct local_supervisor *supervisor, const struct local_message *message) {
     struct local_start_failed value;
-    if (local_message_decode(message, &value) != 0)
+    if (local_message_decode(message, LOCAL_START_FAILED, &value) != 0)
         return;
     struct local_run *run = local_run_find(supervisor, value.number);
     if (run != NULL)
@@ -34,7 +34,8 @@ static void start_failed(struct local_supervisor *supervisor, const struct local
 static void killed(struct local_supervisor *supervisor, const struct local_message *message) {
     struct local_done value;
     struct local_client *client = local_client_find(supervisor, message->tag);
-    if (client == NULL || !client->awaits_pid1 || local_message_decode(message, &value) != 0)
+    if (client == NULL || !client->awaits_pid1 ||
+        local_message_decode(message, LOCAL_KILLED, &value) != 0)
         return;
     if (value.errnum == 0)
         local_client_answer(client, ALINEO_OK, NULL, "sent");
@@ -126,7 +127,7 @@ static void ask(struct local_client *client, uint32_t type, const struct local_s
 void local_pid1_signal(struct local_client *client, const struct local_message *message) {
     struct local_supervisor *supervisor = client->supervisor;
     struct local_signal value;
-    if (local_message_decode(message, &value) != 0 || value.signal == 0) {
+    if (local_message_decode(message, LOCAL_SIGNAL, &value) != 0 || value.signal == 0) {
         local_client_end(client);
         return;
     }

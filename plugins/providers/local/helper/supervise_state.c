@@ -59,7 +59,7 @@ static void save_and_answer(struct local_client *client) {
 void local_supervisor_renew(struct local_client *client, const struct local_message *message) {
     struct local_supervisor *supervisor = client->supervisor;
     struct local_renew renew;
-    if (local_message_decode(message, &renew) != 0) {
+    if (local_message_decode(message, LOCAL_RENEW, &renew) != 0) {
         local_client_end(client);
         return;
     }
@@ -97,7 +97,7 @@ static int patch(al_strv *pairs, const struct local_list *changes) {
 void local_supervisor_patch(struct local_client *client, const struct local_message *message) {
     struct local_supervisor *supervisor = client->supervisor;
     struct local_metadata metadata;
-    if (local_message_decode(message, &metadata) != 0) {
+    if (local_message_decode(message, LOCAL_METADATA, &metadata) != 0) {
         local_client_end(client);
         return;
     }
