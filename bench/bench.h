@@ -105,7 +105,8 @@ int bench_ledger(const bench_options *options);
 
 /* Single-row commits of the ledger's own schema on a bare SQLite file in `dir`. */
 bool bench_bare_commits(const char *dir, size_t n, bench_samples *samples);
-/* Rows per second of a bare loop of prepared inserts into the ledger's own schema, `batch` a commit. */
+/* Rows per second of a bare loop of prepared inserts into the ledger's own schema, `batch` a
+ * commit. */
 double bench_bare_inserts(const char *dir, const char *payload, uint64_t rows, size_t batch);
 /* Time of a whole process, in ms; n times. False when the program is not there. */
 bool bench_process(const char *const *argv, size_t n, bench_samples *samples);

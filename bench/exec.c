@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run `true` in a sandbox that runs, from a host process that may be large and have many threads. */
+/* Run `true` in a sandbox that runs, from a host process that may be large and have many threads.
+ * */
 #include "bench/bench.h"
 
 #include <pthread.h>

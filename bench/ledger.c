@@ -20,7 +20,8 @@ static const char chunk[] =
 static const char created[] = "{\"provider\":\"bench\",\"runId\":\"bench-run\",\"image\":\"host\"}";
 static const char done[] = "{\"seq\":1,\"exitCode\":0,\"outcome\":\"exited\"}";
 
-/* Appends entries in batches; a session is created, then a chunk after the other, and a complete at every tenth. */
+/* Appends entries in batches; a session is created, then a chunk after the other, and a complete at
+ * every tenth. */
 typedef struct filler {
     alineo_direct_storage *adapter;
     alineo_ledger_entry entries[BATCH];

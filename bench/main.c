@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program alineo-bench: measures through the public API and prints a table, or a JSON object a line. */
+/* The program alineo-bench: measures through the public API and prints a table, or a JSON object a
+ * line. */
 #include "bench/bench.h"
 
 #include "core/util/num.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A storage that keeps nothing, passed in as the host program's own: what is left is what streaming costs without
- * a ledger. */
+/* A storage that keeps nothing, passed in as the host program's own: what is left is what streaming
+ * costs without a ledger. */
 #include "bench/bench.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a benchmark runs: a folder with state and ledger of its own, so that it measures no one else's. */
+/* Where a benchmark runs: a folder with state and ledger of its own, so that it measures no one
+ * else's. */
 #include "bench/bench.h"
 
 #include "core/util/file.h"

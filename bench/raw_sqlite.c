@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bare loops of SQLite on the ledger's own schema: what there is to reach. The schema is the one that the adapter
- * makes: it is made by opening the adapter, and the bare loop then writes beside it. */
+/* Bare loops of SQLite on the ledger's own schema: what there is to reach. The schema is the one
+ * that the adapter makes: it is made by opening the adapter, and the bare loop then writes beside
+ * it. */
 #include "bench/bench.h"
 
 #include "core/util/str.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time to interactive: create a sandbox, to the end of its first `echo`, all of it in the ledger. */
+/* Time to interactive: create a sandbox, to the end of its first `echo`, all of it in the ledger.
+ * */
 #include "bench/bench.h"
 
 #include <pthread.h>

@@ -2,15 +2,16 @@
 #ifndef ALINEO_CLI_COMMAND_H
 #define ALINEO_CLI_COMMAND_H
 
-/* A command of the program: its name, its help, its options, and what it does. One file a command. */
+/* A command of the program: its name, its help, its options, and what it does. One file a command.
+ * */
 
 #include <alineo/alineo.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Exit codes. `run` and `exec` give the command's own; their failures are CLI_EXIT_OURS, so that 0 to
- * 124 and 126 up are the command's. */
+/* Exit codes. `run` and `exec` give the command's own; their failures are CLI_EXIT_OURS, so that 0
+ * to 124 and 126 up are the command's. */
 enum {
     CLI_EXIT_OK = 0,
     CLI_EXIT_FAILED = 1,
@@ -46,9 +47,9 @@ typedef struct cli_command {
 /* Gets each option in order; false after a message on stderr refuses it. */
 typedef bool cli_option_fn(void *user, const cli_option *option, const char *value);
 
-/* Reads the options of `command` and those common to all (--config, --json, --verbose, --help). Gives the index of
- * the first argument that is no option, or -1: then the program ends with *exit_code (help was printed, or
- * a usage error). */
+/* Reads the options of `command` and those common to all (--config, --json, --verbose, --help).
+ * Gives the index of the first argument that is no option, or -1: then the program ends with
+ * *exit_code (help was printed, or a usage error). */
 int cli_parse(const cli_command *command, cli_context *context, int argc, char **argv,
               cli_option_fn *handle, void *user, int *exit_code);
 

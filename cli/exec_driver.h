@@ -28,8 +28,8 @@ void cli_exec_options_init(cli_exec_options *options, const cli_command *command
 int cli_exec_options_take(cli_exec_options *options, const cli_option *option, const char *value);
 void cli_exec_options_free(cli_exec_options *options);
 
-/* Runs argv[0..argc) and gives the exit code for the program: the command's own, 128 + n for a signal, 124 for a
- * timeout, CLI_EXIT_OURS when it could not be run or its outcome is not known. */
+/* Runs argv[0..argc) and gives the exit code for the program: the command's own, 128 + n for a
+ * signal, 124 for a timeout, CLI_EXIT_OURS when it could not be run or its outcome is not known. */
 int cli_exec_drive(const cli_context *context, alineo_sandbox *sandbox, cli_exec_options *options,
                    alineo_call *call, int argc, char **argv);
 

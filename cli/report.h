@@ -8,7 +8,8 @@
 
 #include "core/util/json_write.h"
 
-/* Prints an error with code and hint on stderr (as a JSON object with --json), frees it, and gives `exit_code`. */
+/* Prints an error with code and hint on stderr (as a JSON object with --json), frees it, and gives
+ * `exit_code`. */
 int cli_report_error(const cli_context *context, alineo_error *error, int exit_code);
 
 /* A JSON line: begin, write members into the writer, end. */
@@ -20,7 +21,8 @@ void cli_json_begin(cli_json_line *line);
 /* Prints it on `out` and frees it. */
 void cli_json_end(cli_json_line *line, FILE *out);
 
-/* A table: cells are copied; columns get as wide as their widest cell. Control characters are shown as '?'. */
+/* A table: cells are copied; columns get as wide as their widest cell. Control characters are shown
+ * as '?'. */
 typedef struct cli_table cli_table;
 cli_table *cli_table_new(const char *const *titles); /* NULL-terminated; NULL without memory */
 void cli_table_row(cli_table *table, const char *const *cells);

@@ -3,12 +3,13 @@
 #define ALINEO_CONTRACT_H
 
 /**
- * The contract suites: what every provider, storage adapter and broker must keep to, as cases on the public API. One set
- * of cases serves all plugins of a kind; a plugin brings a config file and nothing else.
+ * The contract suites: what every provider, storage adapter and broker must keep to, as cases on
+ * the public API. One set of cases serves all plugins of a kind; a plugin brings a config file and
+ * nothing else.
  *
- * Each case runs in a process of its own, under a time limit: a plugin that hangs or crashes is reported and the
- * runner lives. A case names the capabilities that it needs; where the plugin denies one, the case does not run, and
- * another case checks that what is denied is refused.
+ * Each case runs in a process of its own, under a time limit: a plugin that hangs or crashes is
+ * reported and the runner lives. A case names the capabilities that it needs; where the plugin
+ * denies one, the case does not run, and another case checks that what is denied is refused.
  */
 
 #include <alineo/alineo.h>
@@ -42,7 +43,7 @@ extern const contract_case contract_session_cases[];
 extern const contract_case contract_upkeep_cases[];
 extern const contract_case contract_concurrency_cases[];
 
-/* --- inside a case --------------------------------------------------------------------------------- */
+/* --- inside a case ---------------------------------------------------------------------------- */
 
 /** Ends the case as failed; sandboxes that it made are closed. */
 _Noreturn void contract_fail(contract *c, const char *file, int line, const char *format, ...)
@@ -94,7 +95,8 @@ bool contract_has(contract *c, const char *capability);
 /** Whether its value is that word. */
 bool contract_is(contract *c, const char *capability, const char *value);
 
-/** Runs `function` in a process of its own, before this one opened a client, and waits: it must end with 0. */
+/** Runs `function` in a process of its own, before this one opened a client, and waits: it must end
+ * with 0. */
 void contract_in_process(contract *c, void (*function)(contract *c, void *argument),
                          void *argument);
 
@@ -105,7 +107,7 @@ void contract_unique(char out[9]);
 int64_t contract_now_ms(void);
 void contract_sleep_ms(int64_t ms);
 
-/* --- commands in cases ----------------------------------------------------------------------------- */
+/* --- commands in cases ------------------------------------------------------------------------ */
 
 /** What a command gave. */
 typedef struct contract_run {
@@ -114,7 +116,8 @@ typedef struct contract_run {
     alineo_exec_result result;
 } contract_run;
 
-/** Runs a shell command and collects it; the exec itself must work. `options` NULL = none. strict is off. */
+/** Runs a shell command and collects it; the exec itself must work. `options` NULL = none. strict
+ * is off. */
 void contract_exec(contract *c, alineo_sandbox *sandbox, const char *command,
                    const alineo_exec_options *options, contract_run *run);
 void contract_run_clear(contract_run *run);
@@ -127,14 +130,14 @@ void contract_expect_output(contract *c, alineo_sandbox *sandbox, const char *co
 /** A folder of the case's own inside the sandbox; absolute; free it. */
 char *contract_folder(contract *c, alineo_sandbox *sandbox);
 
-/* --- storage in cases ------------------------------------------------------------------------------ */
+/* --- storage in cases ------------------------------------------------------------------------- */
 
 /** The adapter under test, opened on first use. */
 alineo_direct_storage *contract_storage(contract *c);
 /** Closes it; the next use opens it again. */
 void contract_close_storage(contract *c);
 
-/* --- the runner ------------------------------------------------------------------------------------ */
+/* --- the runner ------------------------------------------------------------------------------- */
 
 typedef enum contract_format {
     CONTRACT_TABLE,

@@ -123,7 +123,8 @@ static graded_capability *find_grade(report *r, const char *name, size_t length)
     return NULL;
 }
 
-/* Walks the words of `needs`; gives the first that is denied, or NULL. Counts the outcome in the others. */
+/* Walks the words of `needs`; gives the first that is denied, or NULL. Counts the outcome in the
+ * others. */
 static const char *missing_need(report *r, const char *needs, size_t *length) {
     for (const char *word = needs; *word != '\0'; word += *length) {
         word += strspn(word, " ");
@@ -201,8 +202,8 @@ static int32_t keep_grade(void *user, const alineo_capability *capability) {
     return 0;
 }
 
-/* Learns the capabilities in a process of its own: the runner itself never has plugin code in it. The child
- * writes "name value" lines. */
+/* Learns the capabilities in a process of its own: the runner itself never has plugin code in it.
+ * The child writes "name value" lines. */
 static int32_t write_grade(void *user, const alineo_capability *capability) {
     dprintf(*(int *)user, "%s %s\n", capability->name, capability->value);
     return 0;

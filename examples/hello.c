@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main job in one file: a sandbox, a command whose output is streamed, a file in and out, and what the ledger has of
- * it all. */
+/* The main job in one file: a sandbox, a command whose output is streamed, a file in and out, and
+ * what the ledger has of it all. */
 #include <alineo/alineo.h>
 
 #include <stdio.h>

@@ -220,7 +220,8 @@ static void a_command_killed_for_memory_is_told_so(contract *c) {
         c, run.result.exit_code != 0 || strtoul(run.output.stdout_data, NULL, 10) != 299999999,
         "300 MB were held below a limit of 64 MiB");
     contract_run_clear(&run);
-    contract_exec(c, sandbox, "x=$(head -c 300000000 /dev/zero | tr '\\0' a); echo ${#x}", NULL, &run);
+    contract_exec(c, sandbox, "x=$(head -c 300000000 /dev/zero | tr '\\0' a); echo ${#x}", NULL,
+                  &run);
     CHECK_SAYING(c, run.result.outcome == ALINEO_OUTCOME_SIGNALLED && run.result.oom != 0,
                  "outcome %d, exit code %d, oom %d", (int)run.result.outcome,
                  (int)run.result.exit_code, (int)run.result.oom);

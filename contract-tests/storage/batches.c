@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch is stored whole, once, or not at all. */
-#include "storage/fixture.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes in comes out. */
-#include "storage/fixture.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@ typedef struct expected {
     const char *error;
 } expected;
 
-/* Payloads here have one member and no spelling that an adapter may change, but for blanks behind colon and comma. */
+/* Payloads here have one member and no spelling that an adapter may change, but for blanks behind
+ * colon and comma. */
 static bool same_json(const char *a, size_t a_size, const char *b, size_t b_size) {
     size_t i = 0;
     size_t j = 0;

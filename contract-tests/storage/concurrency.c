@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads and processes at once, and processes that are killed. */
-#include "storage/fixture.h"
+#include "fixture.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -86,7 +86,8 @@ static void eight_threads_lose_nothing(contract *c) {
     expect_all_writers(c, id);
 }
 
-/* Opened once and closed, so that a shared ledger is told from one that each instance has for itself. */
+/* Opened once and closed, so that a shared ledger is told from one that each instance has for
+ * itself. */
 static bool is_shared(contract *c) {
     alineo_direct_storage *storage = NULL;
     alineo_error *err = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "storage/fixture.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef ALINEO_CONTRACT_STORAGE_FIXTURE_H
 #define ALINEO_CONTRACT_STORAGE_FIXTURE_H
 
-/* Appending and reading in the storage cases. Every case works on sessions whose ids nobody else has, so that cases
- * may run on a ledger that is in use. */
+/* Appending and reading in the storage cases. Every case works on sessions whose ids nobody else
+ * has, so that cases may run on a ledger that is in use. */
 
 #include "contract.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of a session is the order of its appends, whatever the clocks say. */
-#include "storage/fixture.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: derived from their entries, listed newest first, filtered, deleted. */
-#include "storage/fixture.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@ typedef struct sessions {
     char ids[COUNT][ID_SIZE];
 } sessions;
 
-/* COUNT sessions of one name, a second apart; the even ones closed; the third ones of run "r3-<name>". */
+/* COUNT sessions of one name, a second apart; the even ones closed; the third ones of run
+ * "r3-<name>". */
 static void make(contract *c, sessions *s) {
     storage_session_id(s->name);
     for (int i = 0; i < COUNT; i++) {

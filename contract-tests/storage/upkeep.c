@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environments, leases and small facts of the ledger. */
-#include "storage/fixture.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 #define ALINEO_DIRECT_H
 
 /**
- * A storage adapter without a client around it: its table, to be called by hand. For tools that copy, check or
- * measure ledgers, and for the contract tests. A host program has no need of it. What the functions of the
- * table promise stands in storage.h; errors they give are freed with alineo_error_free, memory they hand out with
- * alineo_direct_storage_release.
+ * A storage adapter without a client around it: its table, to be called by hand. For tools that
+ * copy, check or measure ledgers, and for the contract tests. A host program has no need of it.
+ * What the functions of the table promise stands in storage.h; errors they give are freed with
+ * alineo_error_free, memory they hand out with alineo_direct_storage_release.
  */
 
 #include <alineo/base.h>
@@ -21,8 +21,8 @@ extern "C" {
 
 typedef struct alineo_direct_storage alineo_direct_storage;
 
-/** Loads and opens the adapter that the config names, or `own`. Blocks as its open does. `config` NULL: as
- * alineo_config_load(NULL). */
+/** Loads and opens the adapter that the config names, or `own`. Blocks as its open does. `config`
+ * NULL: as alineo_config_load(NULL). */
 ALINEO_API alineo_code alineo_direct_storage_open(const alineo_config *config,
                                                   const alineo_own_storage *own,
                                                   alineo_direct_storage **out, alineo_error **err);

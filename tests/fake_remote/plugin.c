@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake remote provider: everything goes over a connection to a server, nothing is fast at once, links can break, lists
- * come in pages, and there are no descriptors to hand over. What a remote back end is like, for the tests of the core. */
+/* The fake remote provider: everything goes over a connection to a server, nothing is fast at once,
+ * links can break, lists come in pages, and there are no descriptors to hand over. What a remote
+ * back end is like, for the tests of the core. */
 #include "plugin.h"
 
 #include "core/util/cleanup.h"

@@ -202,7 +202,8 @@ static bool matches(const remote_sandbox *sandbox, const al_json_node *filter) {
     return true;
 }
 
-/* A page of three, begun behind the id `after`. Ids are in the order in which sandboxes were made. */
+/* A page of three, begun behind the id `after`. Ids are in the order in which sandboxes were made.
+ * */
 static void serve_list(int fd, const al_json_node *request) {
     enum {
         PAGE = 3

@@ -2,8 +2,8 @@
 #ifndef ALINEO_FAKE_REMOTE_SERVER_H
 #define ALINEO_FAKE_REMOTE_SERVER_H
 
-/* The server behind the fake remote provider: a service with its own life, as a real one has. Its "sandboxes" are
- * folders in which plain processes run. It ends by itself when nobody needs it. */
+/* The server behind the fake remote provider: a service with its own life, as a real one has. Its
+ * "sandboxes" are folders in which plain processes run. It ends by itself when nobody needs it. */
 
 #include "wire.h"
 
@@ -44,7 +44,8 @@ void serve_exec(int fd, const al_json_node *request, const al_buf *script);
 /* Ends every process whose environment holds "NAME=VALUE". */
 void kill_marked(const char *name, const char *value);
 
-/* Copies what an exec needs of a sandbox; false when there is none, or it is not ready (*not_ready). */
+/* Copies what an exec needs of a sandbox; false when there is none, or it is not ready
+ * (*not_ready). */
 bool sandbox_for_exec(const char *id, char **folder, al_kv *env, bool *not_ready);
 
 #endif

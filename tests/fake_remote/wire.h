@@ -2,8 +2,8 @@
 #ifndef ALINEO_FAKE_REMOTE_WIRE_H
 #define ALINEO_FAKE_REMOTE_WIRE_H
 
-/* What the fake remote provider and its server say to each other over a unix stream socket: frames of a kind, a size
- * (4 bytes, little-endian) and bytes. One connection an operation. */
+/* What the fake remote provider and its server say to each other over a unix stream socket: frames
+ * of a kind, a size (4 bytes, little-endian) and bytes. One connection an operation. */
 
 #include "core/util/buf.h"
 #include "core/util/json.h"
