@@ -11,13 +11,6 @@
 #include "core/util/strv.h"
 #include "tests/support/test.h"
 
-/* What the plugin knows as alineo_options. */
-typedef struct test_options {
-    const alineo_option_spec *const *specs;
-    const char *const *pairs;
-    al_strv lists[8]; /* by the place of the spec */
-} test_options;
-
 static test_host *test_of(const alineo_host *host) {
     return (test_host *)(void *)((char *)(uintptr_t)host - offsetof(test_host, host));
 }
@@ -183,12 +176,6 @@ static void host_call_progress(const alineo_host *host, const alineo_call *call,
 
 void test_host_open(test_host *test, const alineo_option_spec *const *specs,
                     const char *const *pairs) {
-    test_options *options = calloc(1, sizeof(*options));
-    assert_non_null(options);
-    options->specs = specs;
-    options->pairs = pairs;
-    for (size_t i = 0; pairs != NULL && pairs[i] != NULL; i += 2)
-        assert_true(spec_at(options, pairs[i]) < AL_COUNT(options->lists));
     *test = (test_host){
         .host = {sizeof(alineo_host),
                  "",
@@ -214,15 +201,16 @@ void test_host_open(test_host *test, const alineo_option_spec *const *specs,
                  host_call_fd,
                  host_call_progress,
                  NULL},
-        .options = (void *)options,
+        .own_options = {.specs = specs, .pairs = pairs},
     };
+    test->options = (void *)&test->own_options;
+    for (size_t i = 0; pairs != NULL && pairs[i] != NULL; i += 2)
+        assert_true(spec_at(&test->own_options, pairs[i]) < TEST_HOST_OPTIONS_MAX);
 }
 
 void test_host_close(test_host *test) {
-    test_options *options = (void *)test->options;
-    for (size_t i = 0; i < AL_COUNT(options->lists); i++)
-        al_strv_free(&options->lists[i]);
-    free(options);
+    for (size_t i = 0; i < TEST_HOST_OPTIONS_MAX; i++)
+        al_strv_free(&test->own_options.lists[i]);
     test->options = NULL;
     assert_int_equal(atomic_load(&test->live_count), 0);
 }

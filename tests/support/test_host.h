@@ -9,8 +9,22 @@
 
 #include <stdatomic.h>
 
+#include "core/util/strv.h"
+
+enum {
+    TEST_HOST_OPTIONS_MAX = 8
+};
+
+/* What the plugin knows as alineo_options. */
+typedef struct test_options {
+    const alineo_option_spec *const *specs;
+    const char *const *pairs;
+    al_strv lists[TEST_HOST_OPTIONS_MAX]; /* by the place of the spec */
+} test_options;
+
 typedef struct test_host {
     alineo_host host; /* &test->host goes to the plugin */
+    test_options own_options;
     alineo_options *options;
     atomic_llong now_shift_ms; /* added to the clocks */
     atomic_llong boottime_shift_ms;
