@@ -3,10 +3,14 @@
 
 #include "core/util/cleanup.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -23,21 +27,34 @@ static sigset_t signals(void) {
     return set;
 }
 
-static void *wait_for_signals(void *unused) {
-    (void)unused;
-    sigset_t set = signals();
+static void cancel_all(int reason) {
+    atomic_store(&came, reason);
+    alineo_call_cancel(watched_call);
+    pthread_mutex_lock(&lock);
+    if (watched != NULL)
+        (void)alineo_exec_cancel(watched, NULL);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Whoever reads our output may go away before the command prints again: then nobody wants it to run
+ * on. */
+static void *wait_for_signals(void *argument) {
+    struct pollfd waits[2] = {{(int)(intptr_t)argument, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
     for (;;) {
-        int signal = 0;
-        if (sigwait(&set, &signal) != 0)
+        struct signalfd_siginfo signal;
+        if (poll(waits, 2, -1) <= 0)
             continue;
-        if (atomic_load(&came) != 0)
-            _exit(128 + signal);
-        atomic_store(&came, signal);
-        alineo_call_cancel(watched_call);
-        pthread_mutex_lock(&lock);
-        if (watched != NULL)
-            (void)alineo_exec_cancel(watched, NULL);
-        pthread_mutex_unlock(&lock);
+        if (waits[0].revents != 0 &&
+            read(waits[0].fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
+            if (atomic_load(&came) != 0)
+                _exit(128 + (int)signal.ssi_signo);
+            cancel_all((int)signal.ssi_signo);
+        }
+        if (waits[1].revents != 0) {
+            waits[1].fd = -1;
+            if (atomic_load(&came) == 0)
+                cancel_all(SIGPIPE);
+        }
     }
     return NULL;
 }
@@ -48,8 +65,11 @@ int cli_interrupt_start(alineo_call *call) {
     if (rc != 0)
         return rc;
     watched_call = call;
+    int fd = signalfd(-1, &set, SFD_CLOEXEC);
+    if (fd < 0)
+        return errno;
     pthread_t thread;
-    rc = pthread_create(&thread, NULL, wait_for_signals, NULL);
+    rc = pthread_create(&thread, NULL, wait_for_signals, (void *)(intptr_t)fd);
     return rc != 0 ? rc : pthread_detach(thread);
 }
 

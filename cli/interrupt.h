@@ -16,7 +16,7 @@ int cli_interrupt_start(alineo_call *call);
  * under way. */
 void cli_interrupt_watch(alineo_exec *exec);
 
-/* The signal that came, or 0. */
+/* The signal that came, or 0. A reader of our output that went away counts as SIGPIPE. */
 int cli_interrupted(void);
 
 #endif
