@@ -53,12 +53,22 @@ static void forget(alineo_client *client) {
     al_storage_forget(client->storage);
 }
 
+/* Stores what is queued, for as long as storage may take. */
+static void flush_patiently(alineo_client *client) {
+    al_auto(alineo_error_free) alineo_error *error = NULL;
+    if (al_journal_flush(client->journal, al_journal_patience_ms(client->journal), &error) !=
+        ALINEO_OK)
+        al_log_line(&client->log, ALINEO_LOG_ERROR, "", "free the client: %s",
+                    alineo_error_message(error));
+}
+
 /* Takes a half-built client too. */
 static void end(alineo_client *client) {
     al_sweeper_free(client->sweeper);
     al_timers_free(client->timers);
     if (client->journal != NULL)
-        al_journal_free(client->journal, al_journal_patience_ms(client->journal));
+        flush_patiently(client);
+    al_journal_free(client->journal, 0);
     al_sandbox_table_free(client->open, 0);
     al_capabilities_free(client->capabilities);
     al_broker_close(client->broker);
@@ -234,14 +244,9 @@ alineo_code alineo_client_flush(alineo_client *client, int64_t timeout_ms, aline
 void alineo_client_free(alineo_client *client) {
     if (client == NULL)
         return;
-    if (!al_client_is_forked(client)) {
-        alineo_error *error = NULL;
-        if (al_journal_flush(client->journal, al_journal_patience_ms(client->journal), &error) !=
-            ALINEO_OK)
-            al_log_line(&client->log, ALINEO_LOG_ERROR, "", "free the client: %s",
-                        alineo_error_message(error));
-        alineo_error_free(error);
-    }
+    /* With the last hold its end does that. */
+    if (!al_client_is_forked(client) && atomic_load(&client->refs) > 1)
+        flush_patiently(client);
     al_client_unref(client);
 }
 

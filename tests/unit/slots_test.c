@@ -120,6 +120,28 @@ static void a_cancelled_wait_holds_nothing(void **state) {
     al_slots_free(slots);
 }
 
+static void a_slot_granted_to_one_who_cancels_at_that_moment_is_not_lost(void **state) {
+    (void)state;
+    al_slots *slots = new_slots(1);
+    assert_int_equal(al_slots_take(slots, NULL, NULL), ALINEO_OK);
+    int cancelled = 0;
+    for (int i = 0; i < 200; i++) {
+        wanting waiter = {0};
+        start_wanting(&waiter, slots, 0);
+        al_slots_give(slots);
+        alineo_call_cancel(waiter.call);
+        end_wanting(&waiter);
+        if (waiter.code == ALINEO_OK)
+            continue;
+        cancelled++;
+        alineo_call *call = new_call(5000);
+        assert_int_equal(al_slots_take(slots, call, NULL), ALINEO_OK);
+        alineo_call_free(call);
+    }
+    assert_true(cancelled > 0);
+    al_slots_free(slots);
+}
+
 static void who_came_first_is_served_first(void **state) {
     (void)state;
     enum {
@@ -251,6 +273,7 @@ int main(void) {
         cmocka_unit_test(without_a_limit_nobody_waits),
         cmocka_unit_test(a_full_house_is_a_timeout_that_says_what_to_do),
         cmocka_unit_test(a_cancelled_wait_holds_nothing),
+        cmocka_unit_test(a_slot_granted_to_one_who_cancels_at_that_moment_is_not_lost),
         cmocka_unit_test(who_came_first_is_served_first),
         cmocka_unit_test(a_newcomer_does_not_overtake_the_queue),
         cmocka_unit_test(twenty_waiters_that_time_out_leave_the_limit_as_it_was),
