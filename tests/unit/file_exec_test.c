@@ -27,6 +27,7 @@ typedef struct place {
 } place;
 
 static void place_open(place *self, bool pumped) {
+    memset(self, 0, sizeof(*self));
     process_provider_init(&self->provider);
     self->provider.behaviour.pumped = pumped;
     shared_storage_open(&self->storage);
