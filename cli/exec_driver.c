@@ -4,6 +4,7 @@
 #include "cli/interrupt.h"
 #include "cli/report.h"
 #include "cli/sandbox_options.h"
+#include "cli/terminal.h"
 #include "core/util/hex.h"
 #include "core/util/num.h"
 #include "core/util/utf8.h"
@@ -30,7 +31,9 @@ int cli_exec_options_take(cli_exec_options *options, const cli_option *option, c
     else if (strcmp(option->name, "stdin") == 0) {
         options->options.stdin_kind = ALINEO_STDIN_FD;
         options->options.stdin_fd = STDIN_FILENO;
-    } else if (strcmp(option->name, "cwd") == 0)
+    } else if (strcmp(option->name, "tty") == 0)
+        options->terminal = true;
+    else if (strcmp(option->name, "cwd") == 0)
         options->options.cwd = value;
     else if (strcmp(option->name, "timeout") == 0) {
         if (al_parse_duration_ms(value, &options->options.timeout_ms) != 0 ||
@@ -134,10 +137,42 @@ static bool is_outcome(alineo_code code) {
     return code == ALINEO_OK || code == ALINEO_TIMEOUT || code == ALINEO_CANCELLED;
 }
 
+/* The terminal inside is like ours, as far as there is one. */
+static int prepare_terminal(cli_exec_options *options) {
+    alineo_exec_options *exec = &options->options;
+    if (!options->terminal)
+        return 0;
+    exec->pty = 1;
+    cli_terminal_size(&exec->rows, &exec->columns);
+    if (isatty(STDIN_FILENO)) {
+        exec->stdin_kind = ALINEO_STDIN_FD;
+        exec->stdin_fd = STDIN_FILENO;
+    }
+    const char *term = getenv("TERM");
+    if (term == NULL || term[0] == '\0')
+        return 0;
+    for (size_t i = 0; i < options->env.count; i += 2)
+        if (strcmp(options->env.items[i], "TERM") == 0)
+            return 0;
+    int rc = al_strv_append(&options->env, "TERM");
+    return rc == 0 ? al_strv_append(&options->env, term) : rc;
+}
+
+static alineo_code drive(const cli_context *context, alineo_exec *exec, alineo_exec_result *result,
+                         alineo_error **err) {
+    if (context->json)
+        return drive_json(exec, result, err);
+    return alineo_exec_pipe(exec, STDOUT_FILENO, STDERR_FILENO, result, err);
+}
+
 int cli_exec_drive(const cli_context *context, alineo_sandbox *sandbox, cli_exec_options *options,
                    alineo_call *call, int argc, char **argv) {
     if (options->shell_command && argc != 1)
         return cli_usage_error(options->command, "with -c the command is one argument, in quotes");
+    if (prepare_terminal(options) != 0) {
+        fputs("alineo: out of memory\n", stderr);
+        return CLI_EXIT_OURS;
+    }
     options->options.call = call;
     options->options.env = (const char *const *)options->env.items;
     const char *text = options->shell_command ? argv[0] : NULL;
@@ -147,12 +182,13 @@ int cli_exec_drive(const cli_context *context, alineo_sandbox *sandbox, cli_exec
     alineo_error *err = NULL;
     if (alineo_sandbox_exec(sandbox, text, &options->options, &exec, &err) != ALINEO_OK)
         return cli_report_error(context, err, CLI_EXIT_OURS);
+    if (options->terminal && options->options.stdin_kind == ALINEO_STDIN_FD)
+        cli_terminal_begin();
     cli_interrupt_watch(exec);
     alineo_exec_result result = ALINEO_EXEC_RESULT_INIT;
-    alineo_code code = context->json
-                           ? drive_json(exec, &result, &err)
-                           : alineo_exec_pipe(exec, STDOUT_FILENO, STDERR_FILENO, &result, &err);
+    alineo_code code = drive(context, exec, &result, &err);
     cli_interrupt_watch(NULL);
+    cli_terminal_end();
     int exit_code = exit_code_of(&result);
     explain(context, &result);
     if (is_outcome(code))

@@ -13,12 +13,14 @@ typedef struct cli_exec_options {
     alineo_exec_options options;
     al_strv env;
     bool shell_command; /* -c: one argument, for the shell */
+    bool terminal;      /* -t */
 } cli_exec_options;
 
 /* The rows for a command's option list. --env is the sandbox's in `run`. */
 #define CLI_EXEC_OPTIONS                                                                           \
     {"command", 'c', NULL, "COMMAND is one text for the shell, not a program with arguments"},     \
         {"stdin", 'i', NULL, "hand this program's input over"},                                    \
+        {"tty", 't', NULL, "give it a terminal; input from ours is handed over too"},              \
         {"cwd", 'w', "PATH", "run it in this folder"}, {                                           \
         "timeout", 0, "TIME", "end it after: 500ms, 30s, 5m (exit code 124)"                       \
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/interrupt.h"
 
+#include "cli/terminal.h"
+
 #include "core/util/cleanup.h"
 
 #include <errno.h>
@@ -24,6 +26,8 @@ static sigset_t signals(void) {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGWINCH);
+    sigaddset(&set, SIGCONT);
     return set;
 }
 
@@ -36,6 +40,30 @@ static void cancel_all(int reason) {
     pthread_mutex_unlock(&lock);
 }
 
+/* Our terminal has another size, or we were stopped and its modes are somebody else's. */
+static void follow_terminal(void) {
+    uint16_t rows = 0, columns = 0;
+    cli_terminal_again();
+    cli_terminal_size(&rows, &columns);
+    pthread_mutex_lock(&lock);
+    /* A command without a terminal, or one that ended, refuses it, which is all the same here. */
+    if (watched != NULL && rows > 0 && columns > 0)
+        (void)alineo_exec_resize(watched, rows, columns, NULL);
+    pthread_mutex_unlock(&lock);
+}
+
+static void take_signal(int signal) {
+    if (signal == SIGWINCH || signal == SIGCONT) {
+        follow_terminal();
+        return;
+    }
+    if (atomic_load(&came) != 0) {
+        cli_terminal_end();
+        _exit(128 + signal);
+    }
+    cancel_all(signal);
+}
+
 /* Whoever reads our output may go away before the command prints again: then nobody wants it to run
  * on. */
 static void *wait_for_signals(void *argument) {
@@ -45,11 +73,8 @@ static void *wait_for_signals(void *argument) {
         if (poll(waits, 2, -1) <= 0)
             continue;
         if (waits[0].revents != 0 &&
-            read(waits[0].fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
-            if (atomic_load(&came) != 0)
-                _exit(128 + (int)signal.ssi_signo);
-            cancel_all((int)signal.ssi_signo);
-        }
+            read(waits[0].fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal))
+            take_signal((int)signal.ssi_signo);
         if (waits[1].revents != 0) {
             waits[1].fd = -1;
             if (atomic_load(&came) == 0)

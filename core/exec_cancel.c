@@ -85,6 +85,39 @@ alineo_code alineo_exec_signal(alineo_exec *exec, int32_t signal_number, alineo_
     return code == ALINEO_OK ? code : al_error_give(&failure, err);
 }
 
+static alineo_code check_resize(alineo_exec *exec, uint16_t rows, uint16_t columns,
+                                alineo_error **err) {
+    if (!exec->is_terminal)
+        return al_fail(err, ALINEO_INVALID_ARGUMENT, "start it with options.pty",
+                       "resize: the command has no terminal: %s", exec->command);
+    if (rows == 0 || columns == 0)
+        return al_fail(err, ALINEO_INVALID_ARGUMENT, NULL, "resize: %u rows, %u columns",
+                       (unsigned)rows, (unsigned)columns);
+    return ALINEO_OK;
+}
+
+alineo_code alineo_exec_resize(alineo_exec *exec, uint16_t rows, uint16_t columns,
+                               alineo_error **err) {
+    alineo_client *client = exec->sandbox->client;
+    alineo_code code = al_client_enter(client, err);
+    if (code == ALINEO_OK)
+        code = check_resize(exec, rows, columns, err);
+    if (code != ALINEO_OK)
+        return code;
+    al_exec_link *link = has_ended(exec) ? NULL : al_exec_link_take(exec);
+    if (link == NULL)
+        return al_fail(err, ALINEO_EXEC_NOT_FOUND, NULL, "resize: the command has ended: %s",
+                       exec->command);
+    alineo_error *failure = NULL;
+    code = client->provider->table->exec_resize(client->provider->self, link->handle, rows, columns,
+                                                &failure);
+    code = al_from_plugin(code, client->provider->plugin, "exec_resize", &failure);
+    if (code != ALINEO_OK)
+        (void)al_wrap(&failure, "resize the terminal");
+    al_exec_link_drop(link);
+    return code == ALINEO_OK ? code : al_error_give(&failure, err);
+}
+
 void al_exec_closing(al_sandbox_watcher *watcher) {
     alineo_exec *exec = AL_CONTAINER(watcher, alineo_exec, watcher);
     atomic_store(&exec->closing, 1);

@@ -99,9 +99,12 @@ typedef struct al_exec_input {
     /* PIPE: writers of any thread, one after the other. */
     pthread_mutex_t lock;
     pthread_cond_t idle;
-    bool busy;   /* someone writes */
-    bool closed; /* no more may be written */
-    int wake_fd; /* eventfd: closed was set; -1 with the other kinds */
+    bool busy;        /* someone writes */
+    bool closed;      /* no more may be written */
+    int wake_fd;      /* eventfd: closed was set; -1 with the other kinds */
+    bool is_terminal; /* its end is typed, after what is pending */
+    bool is_end_typed;
+    bool is_line_open; /* the last byte was not a newline: the first Ctrl-D only sends the line */
 } al_exec_input;
 
 struct alineo_exec {
@@ -111,6 +114,7 @@ struct alineo_exec {
     char *command; /* for people: valid UTF-8, cut */
     bool recorded; /* in the ledger */
     bool strict;
+    bool is_terminal;
     int64_t timeout_ms;
     int64_t started_ns;
     int epoll_fd;

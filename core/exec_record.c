@@ -38,6 +38,7 @@ alineo_code al_exec_record_start(alineo_exec *exec, const al_exec_plan *plan, al
                                  .user = options->user,
                                  .env = options->env,
                                  .timeout_ms = options->timeout_ms,
+                                 .pty = options->pty,
                                  .stdin_kind = options->stdin_kind,
                                  .stdin_data = kept ? options->stdin_data : NULL,
                                  .stdin_size = options->stdin_size,

@@ -44,6 +44,9 @@ static alineo_code check_options(const alineo_exec_options *options, alineo_erro
         code = check_stdin(options, err);
     if (code == ALINEO_OK)
         code = al_env_check(options->env, err);
+    if (code == ALINEO_OK && options->pty == 0 && (options->rows != 0 || options->columns != 0))
+        code = al_fail(err, ALINEO_INVALID_ARGUMENT, "set pty",
+                       "exec: rows and columns are set for a command without a terminal");
     if (code == ALINEO_OK && al_pairs_get(options->env, "ALINEO_EXEC_ID") != NULL)
         code = al_fail(err, ALINEO_INVALID_ARGUMENT, "choose another name",
                        "exec: ALINEO_EXEC_ID in env is the library's own");
@@ -119,7 +122,9 @@ alineo_code al_exec_plan_require(alineo_sandbox *sandbox, const al_exec_plan *pl
     const alineo_exec_options *options = &plan->options;
     al_auto(al_strv_free) al_strv needs = AL_STRV_INIT;
     int rc = 0;
-    if (options->stdin_kind != ALINEO_STDIN_NONE)
+    if (options->pty != 0)
+        rc = al_strv_append(&needs, ALINEO_CAP_PTY);
+    else if (options->stdin_kind != ALINEO_STDIN_NONE)
         rc = al_strv_append(&needs, ALINEO_CAP_STDIN);
     if (rc == 0 && options->user != NULL)
         rc = al_strv_append(&needs, ALINEO_CAP_USER);

@@ -6,6 +6,7 @@
 #include "core/call_private.h"
 #include "core/thread.h"
 #include "core/util/clock.h"
+#include "core/util/io.h"
 #include "core/util/random.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ enum {
 /* Whatever fails, the exec can be freed. */
 static alineo_code prepare(alineo_exec *exec, const al_exec_plan *plan, alineo_error **err) {
     exec->strict = plan->options.strict != ALINEO_NO;
+    exec->is_terminal = plan->options.pty != 0;
     exec->timeout_ms = plan->options.timeout_ms;
     exec->command = al_exec_plan_shown(plan);
     if (exec->command == NULL)
@@ -101,7 +103,10 @@ static alineo_code ask_provider(alineo_exec *exec, const al_exec_plan *plan, ali
         .env = options->env,
         .user = options->user,
         .timeout_ms = options->timeout_ms,
-        .want_stdin = options->stdin_kind != ALINEO_STDIN_NONE,
+        .want_stdin = exec->input.kind != ALINEO_STDIN_NONE,
+        .want_pty = options->pty != 0,
+        .rows = options->rows,
+        .columns = options->columns,
         .call = options->call,
     };
     exec->result.started_at_ms = al_clock_realtime_ms();
@@ -118,10 +123,20 @@ static alineo_code ask_provider(alineo_exec *exec, const al_exec_plan *plan, ali
     return al_error_give(&failure, err);
 }
 
+/* What is read from a terminal and what is typed into it go by one descriptor. */
+static alineo_code split_terminal(alineo_exec_io *io, alineo_error **err) {
+    if (io->pty_fd < 0 || io->stdin_fd >= 0)
+        return ALINEO_OK;
+    int rc = al_fd_dup(io->pty_fd, &io->stdin_fd);
+    return rc == 0 ? ALINEO_OK : al_fail_errno(err, ALINEO_IO, rc, NULL, "exec: prepare stdin");
+}
+
 /* The command runs; from here on a failure ends it again. */
 static alineo_code take_io(alineo_exec *exec, alineo_exec_io *io, alineo_error **err) {
     bool want_stdin = exec->input.kind != ALINEO_STDIN_NONE;
-    alineo_code code = al_exec_pump_start(exec->link, io, want_stdin, &exec->pump, err);
+    alineo_code code = exec->is_terminal ? split_terminal(io, err) : ALINEO_OK;
+    if (code == ALINEO_OK)
+        code = al_exec_pump_start(exec->link, io, want_stdin, &exec->pump, err);
     exec->status_fd = al_steal_fd(&io->status_fd);
     if (code == ALINEO_OK)
         code = al_exec_streams_open(exec, io, err);

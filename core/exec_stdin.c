@@ -12,12 +12,19 @@
 
 enum {
     PIECE_SIZE = 64 * 1024,
-    PIECES_A_STEP = 16 /* so that output is read in between */
+    PIECES_A_STEP = 16, /* so that output is read in between */
+    END_MS = 5000       /* in which a terminal takes the end of its input */
 };
+
+#define END_OF_FILE "\4\4"
 
 alineo_code al_exec_input_init(al_exec_input *input, const alineo_exec_options *options,
                                alineo_error **err) {
     input->kind = options->stdin_kind;
+    input->is_terminal = options->pty != 0;
+    /* A terminal can always be typed into. */
+    if (input->is_terminal && input->kind == ALINEO_STDIN_NONE)
+        input->kind = ALINEO_STDIN_PIPE;
     input->secret = options->stdin_secret != 0;
     int rc = 0;
     if (input->kind == ALINEO_STDIN_BYTES) {
@@ -94,12 +101,32 @@ static int fill(al_exec_input *input) {
     return rc == 0 && used > 0 ? 0 : ENODATA;
 }
 
+static size_t end_size(const al_exec_input *input) {
+    return input->is_line_open ? 2 : 1;
+}
+
+/* A terminal has no end that could be closed: it is typed. */
+static bool has_typed_end(al_exec_input *input) {
+    if (!input->is_terminal || input->is_end_typed)
+        return false;
+    al_buf_append(&input->pending, END_OF_FILE, end_size(input));
+    input->is_end_typed = true;
+    return input->pending.error == 0;
+}
+
+static void note_written(al_exec_input *input, const char *data, size_t written) {
+    if (written > 0)
+        input->is_line_open = data[written - 1] != '\n';
+}
+
 /* Moves one piece; 0 when another may follow at once. */
 static int move_piece(alineo_exec *exec) {
     al_exec_input *input = &exec->input;
     int rc = 0;
     if (input->offset == input->pending.size) {
         rc = fill(input);
+        if (rc == ENODATA && has_typed_end(input))
+            rc = 0;
         if (rc == EAGAIN)
             wait_for(exec, AL_READY_SOURCE);
         else if (rc == ENODATA)
@@ -110,9 +137,10 @@ static int move_piece(alineo_exec *exec) {
     size_t written = 0;
     rc = al_write_some(input->fd, input->pending.data + input->offset,
                        input->pending.size - input->offset, &written);
-    if (rc == 0)
+    if (rc == 0) {
+        note_written(input, input->pending.data + input->offset, written);
         input->offset += written;
-    else if (rc == EAGAIN)
+    } else if (rc == EAGAIN)
         wait_for(exec, AL_READY_STDIN);
     else
         end_input(exec);
@@ -224,6 +252,7 @@ static int write_all(alineo_exec *exec, const char *data, size_t size, al_deadli
             rc = wait_writable(exec, deadline);
         if (rc != 0)
             return rc;
+        note_written(&exec->input, data + *written, used);
         *written += used;
     }
     return 0;
@@ -266,6 +295,22 @@ alineo_code alineo_exec_write_stdin(alineo_exec *exec, const void *data, size_t 
     return al_fail_errno(err, ALINEO_IO, rc, NULL, "write to stdin");
 }
 
+/* A command that has ended or does not read any more needs no end. */
+static alineo_code type_end(alineo_exec *exec, alineo_error **err) {
+    al_exec_input *input = &exec->input;
+    al_deadline deadline = al_deadline_after_ms(END_MS);
+    size_t done = 0;
+    int rc = begin_write(input, deadline);
+    if (rc == 0) {
+        rc = write_all(exec, END_OF_FILE, end_size(input), deadline, &done);
+        end_write(input);
+    }
+    if (rc == ETIMEDOUT)
+        return al_fail(err, ALINEO_TIMEOUT, "call again",
+                       "close stdin: the command reads nothing from its terminal");
+    return ALINEO_OK;
+}
+
 alineo_code alineo_exec_close_stdin(alineo_exec *exec, alineo_error **err) {
     alineo_code code = al_client_enter(exec->sandbox->client, err);
     if (code != ALINEO_OK)
@@ -273,6 +318,11 @@ alineo_code alineo_exec_close_stdin(alineo_exec *exec, alineo_error **err) {
     if (exec->input.kind == ALINEO_STDIN_BYTES || exec->input.kind == ALINEO_STDIN_FD)
         return al_fail(err, ALINEO_INVALID_ARGUMENT, "it ends by itself, with the input",
                        "close stdin: this command's is not written by the caller");
+    if (exec->input.is_terminal) {
+        code = type_end(exec, err);
+        if (code != ALINEO_OK)
+            return code;
+    }
     if (exec->input.kind == ALINEO_STDIN_PIPE) {
         al_autolock(&exec->input.lock);
         if (!exec->input.closed)

@@ -146,8 +146,9 @@ void al_exec_streams_mark_end(alineo_exec *exec) {
         int size = 0;
         if (stream->fd < 0)
             continue;
-        /* What cannot be asked is read until it gives nothing, within reason. */
-        bool known = ioctl(stream->fd, FIONREAD, &size) == 0 && size >= 0;
+        /* What cannot be asked is read until it gives nothing, within reason. A terminal has more
+         * than it tells. */
+        bool known = !exec->is_terminal && ioctl(stream->fd, FIONREAD, &size) == 0 && size >= 0;
         stream->drain_left = known ? (uint64_t)size : AL_EXEC_PIPE_SIZE;
     }
 }
@@ -162,17 +163,28 @@ bool al_exec_streams_drained(const alineo_exec *exec) {
     return true;
 }
 
+/* What is there, counted. */
+static uint64_t count_unread(alineo_exec *exec, al_exec_stream *stream) {
+    int size = 0;
+    if (!exec->is_terminal)
+        return ioctl(stream->fd, FIONREAD, &size) == 0 && size > 0 ? (uint64_t)size : 0;
+    uint64_t total = 0;
+    size_t used = 0;
+    while (total < AL_EXEC_PIPE_SIZE &&
+           al_read_some(stream->fd, exec->buffer, exec->buffer_size, &used) == 0 && used > 0)
+        total += used;
+    return total;
+}
+
 void al_exec_streams_give_up(alineo_exec *exec) {
     if (exec->held.size > 0)
         exec->held.stream->unread += exec->held.size;
     exec->held.size = 0;
     for (size_t i = 0; i < AL_COUNT(exec->streams); i++) {
         al_exec_stream *stream = &exec->streams[i];
-        int size = 0;
         if (stream->fd < 0)
             continue;
-        if (ioctl(stream->fd, FIONREAD, &size) == 0 && size > 0)
-            stream->unread += (uint64_t)size;
+        stream->unread += count_unread(exec, stream);
         stream->drain_left = 0;
         close_stream(exec, stream);
     }

@@ -68,11 +68,17 @@ typedef struct alineo_exec_options {
     int32_t stdin_secret;       /* non-zero: the ledger holds its length only */
     const char *const *require; /* capabilities, NULL-terminated: "signals", "pause=processes" */
     alineo_call *call;          /* for the start; a cancel that comes before it prevents it */
+    /* Non-zero: the command gets a terminal of its own (capability `pty`) in place of its three
+     * streams. All that comes from it is given as stdout; alineo_exec_write_stdin types into it,
+     * with any stdin_kind but BYTES and FD, whose content is typed. The end of the input
+     * (alineo_exec_close_stdin too) types the end-of-file character, Ctrl-D. */
+    int32_t pty;
+    uint16_t rows, columns; /* of the terminal, set before the command starts; 0 = 24 and 80 */
 } alineo_exec_options;
 #define ALINEO_EXEC_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(alineo_exec_options), NULL, NULL, NULL, NULL, NULL, 0, ALINEO_DEFAULT,              \
-            ALINEO_STDIN_NONE, NULL, 0, -1, 0, NULL, NULL                                          \
+            ALINEO_STDIN_NONE, NULL, 0, -1, 0, NULL, NULL, 0, 0, 0                                 \
     }
 ALINEO_API void alineo_exec_options_init(alineo_exec_options *options);
 
@@ -204,6 +210,14 @@ ALINEO_API alineo_code alineo_exec_close_stdin(alineo_exec *exec, alineo_error *
 /** Sends a signal (1-64) to the command's process group; any thread. EXEC_NOT_FOUND when it has
  * ended; CAPABILITY_UNSUPPORTED without `signals`. */
 ALINEO_API alineo_code alineo_exec_signal(alineo_exec *exec, int32_t signal, alineo_error **err);
+
+/**
+ * Sets the size of the command's terminal, which tells it by SIGWINCH; any thread. INVALID_ARGUMENT
+ * for a size of 0 and for a command without a terminal, which is not disturbed; EXEC_NOT_FOUND when
+ * it has ended.
+ */
+ALINEO_API alineo_code alineo_exec_resize(alineo_exec *exec, uint16_t rows, uint16_t columns,
+                                          alineo_error **err);
 
 /** Ends the command and the tree it started; any thread; idempotent; does not wait: wait, pipe,
  * next tell the end. After the outcome is known it does nothing. */

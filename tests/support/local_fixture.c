@@ -314,6 +314,7 @@ void local_let_go(local_fixture *fixture, alineo_exec_io *io) {
     al_close(io->stdin_fd);
     al_close(io->stdout_fd);
     al_close(io->stderr_fd);
+    al_close(io->pty_fd);
     fixture->table->exec_free(fixture->self, io->exec);
     al_close(io->status_fd);
     *io = (alineo_exec_io)ALINEO_EXEC_IO_INIT;

@@ -62,6 +62,9 @@ static void what_makes_no_sense_is_refused_before_anything(void **state) {
     options.shell = NULL;
     options.user = "";
     refused(world, "true", &options, ALINEO_INVALID_ARGUMENT);
+    options.user = NULL;
+    options.rows = 24;
+    refused(world, "true", &options, ALINEO_INVALID_ARGUMENT);
     options.size = 3;
     refused(world, "true", &options, ALINEO_INVALID_ARGUMENT);
 }
@@ -86,6 +89,9 @@ static void a_capability_that_is_missing_is_refused_before_anything(void **state
     refused(world, "true", &options, ALINEO_CAPABILITY_UNSUPPORTED);
     options.require = NULL;
     options.user = "nobody";
+    refused(world, "true", &options, ALINEO_CAPABILITY_UNSUPPORTED);
+    options.user = NULL;
+    options.pty = 1;
     refused(world, "true", &options, ALINEO_CAPABILITY_UNSUPPORTED);
 }
 

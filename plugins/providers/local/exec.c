@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ enum {
 
 struct alineo_provider_exec {
     uint64_t number;
-    int fd; /* the exec's socket */
+    int fd;     /* the exec's socket */
+    int pty_fd; /* its terminal; -1 = none */
     char id[LOCAL_ID_MAX + 1];
     bool is_known;             /* the outcome */
     alineo_exec_status status; /* then; without detail */
@@ -39,8 +41,6 @@ static alineo_code refuse(alineo_provider *self, alineo_error **err, const char 
 
 static alineo_code check_request(alineo_provider *self, const alineo_exec_request *request,
                                  alineo_error **err) {
-    if (request->want_pty != 0)
-        return refuse(self, err, "terminals");
     if (request->background != 0)
         return refuse(self, err, "background commands");
     if (request->shell_id != NULL)
@@ -75,18 +75,29 @@ static int make_script(const alineo_exec_request *request, int *out) {
     return rc;
 }
 
-/* Takes apart what came with STARTED: the exec's socket, stdout, stderr, and stdin. */
+/* The exec's socket, then the terminal, or stdout, stderr and perhaps stdin. */
+static size_t fds_expected(uint32_t flags) {
+    if ((flags & LOCAL_EXEC_TERMINAL) != 0)
+        return 2;
+    return (flags & LOCAL_EXEC_STDIN) != 0 ? 4 : 3;
+}
+
+/* Takes apart what came with STARTED. */
 static alineo_code take_started(alineo_provider *self, const char *id,
-                                struct local_connection *connection, bool has_stdin,
+                                struct local_connection *connection, uint32_t flags,
                                 alineo_exec_io *io, alineo_error **err) {
     struct local_message *in = &connection->in;
     struct local_started started;
     if (local_message_decode(in, LOCAL_STARTED, &started) != 0 ||
-        in->fd_count != (has_stdin ? 4U : 3U))
+        in->fd_count != fds_expected(flags))
         return local_fail_garbled(self, err);
     struct alineo_provider_exec *exec = calloc(1, sizeof(*exec));
     al_autofd int status = -1;
+    al_autofd int pty = -1;
+    bool has_pty = (flags & LOCAL_EXEC_TERMINAL) != 0;
     int rc = exec == NULL ? ENOMEM : al_fd_dup(in->fds[0], &status);
+    if (rc == 0 && has_pty)
+        rc = al_fd_dup(in->fds[1], &pty);
     if (rc != 0) {
         free(exec);
         return local_fail_errno(self, err, rc, "start a command");
@@ -96,6 +107,11 @@ static alineo_code take_started(alineo_provider *self, const char *id,
     (void)al_str_copy(exec->id, sizeof(exec->id), id);
     io->exec = exec;
     io->status_fd = al_steal_fd(&status);
+    exec->pty_fd = al_steal_fd(&pty);
+    if (has_pty) {
+        io->pty_fd = local_message_take_fd(in, 1);
+        return ALINEO_OK;
+    }
     io->stdout_fd = local_message_take_fd(in, 1);
     io->stderr_fd = local_message_take_fd(in, 2);
     io->stdin_fd = local_message_take_fd(in, 3);
@@ -119,9 +135,14 @@ alineo_code local_exec_start(alineo_provider *self, const char *id,
         .argv = local_list_of(request->argv),
         .env = local_list_of(request->env),
         .timeout_ms = request->timeout_ms,
-        .flags = (request->want_stdin != 0 ? LOCAL_EXEC_STDIN : 0U) |
-                 (script >= 0 ? LOCAL_EXEC_SCRIPT : 0U),
+        .flags = (script >= 0 ? LOCAL_EXEC_SCRIPT : 0U),
+        .rows = request->rows,
+        .columns = request->columns,
     };
+    if (request->want_pty != 0)
+        exec.flags |= LOCAL_EXEC_TERMINAL;
+    else if (request->want_stdin != 0)
+        exec.flags |= LOCAL_EXEC_STDIN;
     /* When the call is cancelled the connection is dropped: the supervisor then ends what it has
      * started for it, also when its answer was already on the way. */
     struct local_connection *connection;
@@ -129,7 +150,7 @@ alineo_code local_exec_start(alineo_provider *self, const char *id,
                      &connection, err);
     if (code != ALINEO_OK)
         return code;
-    code = take_started(self, id, connection, request->want_stdin != 0, io, err);
+    code = take_started(self, id, connection, exec.flags, io, err);
     if (code == ALINEO_OK)
         local_connection_give(self, connection);
     else
@@ -234,6 +255,7 @@ void local_exec_free(alineo_provider *self, alineo_provider_exec *exec) {
      * is nobody left to hear it. */
     if (!exec->is_known && local_link_send(exec->fd, LOCAL_RELEASE, 0, NULL, NULL, 0, at_once) != 0)
         exec->is_known = true;
+    al_close(exec->pty_fd);
     al_close(exec->fd);
     free(exec->detail);
     free(exec);
@@ -251,5 +273,16 @@ alineo_code local_exec_signal(alineo_provider *self, alineo_provider_exec *exec,
     if (code != ALINEO_OK)
         return code;
     local_connection_give(self, connection);
+    return ALINEO_OK;
+}
+
+alineo_code local_exec_resize(alineo_provider *self, alineo_provider_exec *exec, uint16_t rows,
+                              uint16_t columns, alineo_error **err) {
+    if (exec->pty_fd < 0)
+        return LOCAL_FAIL(self, err, ALINEO_INVALID_ARGUMENT, NULL,
+                          "resize: the command has no terminal");
+    struct winsize size = {.ws_row = rows, .ws_col = columns};
+    if (ioctl(exec->pty_fd, TIOCSWINSZ, &size) != 0)
+        return local_fail_errno(self, err, errno, "resize a terminal");
     return ALINEO_OK;
 }

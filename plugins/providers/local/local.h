@@ -133,6 +133,8 @@ alineo_code local_exec_cancel(alineo_provider *self, alineo_provider_exec *exec,
 void local_exec_free(alineo_provider *self, alineo_provider_exec *exec);
 alineo_code local_exec_signal(alineo_provider *self, alineo_provider_exec *exec, int32_t signal,
                               alineo_error **err);
+alineo_code local_exec_resize(alineo_provider *self, alineo_provider_exec *exec, uint16_t rows,
+                              uint16_t columns, alineo_error **err);
 alineo_code local_probe_host(alineo_provider *self, const char *const *names, alineo_call *call,
                              alineo_capability_fn *found, void *user, alineo_error **err);
 alineo_code local_list_sandboxes(alineo_provider *self, const alineo_list_request *request,

@@ -95,10 +95,6 @@ SCHEMA(local_signal,
        U64(local_signal, number),
        U32(local_signal, signal, SIGNAL_MAX));
 
-SCHEMA(local_resize,
-       U32(local_resize, rows, UINT16_MAX),
-       U32(local_resize, columns, UINT16_MAX));
-
 SCHEMA(local_outcome,
        U32(local_outcome, outcome, 5),
        I64(local_outcome, exit_code, -1, 255),
@@ -200,7 +196,6 @@ static const struct {
     {LOCAL_FILE, &local_file_schema},
     {LOCAL_CANCEL, NULL},
     {LOCAL_RELEASE, NULL},
-    {LOCAL_RESIZE, &local_resize_schema},
     {LOCAL_ANSWER, &local_answer_schema},
     {LOCAL_STATE, &local_state_schema},
     {LOCAL_STARTED, &local_started_schema},

@@ -45,7 +45,6 @@ enum local_type {
     /* Plugin to supervisor, on an exec's socket; no payload, no answer. */
     LOCAL_CANCEL = 20,
     LOCAL_RELEASE = 21,
-    LOCAL_RESIZE = 22, /* struct local_resize */
 
     /* Supervisor, or helper, to plugin. */
     LOCAL_ANSWER = 30,  /* struct local_answer */
@@ -155,7 +154,8 @@ struct local_exec {
 };
 
 /* Descriptors: the start pipe's write end; unless QUIET or TERMINAL stdout and stderr, and with
- * STDIN stdin before them; with GROUP the group; with SCRIPT the script. */
+ * STDIN stdin before them; with GROUP the group; with SCRIPT the script. With TERMINAL pid 1
+ * answers by TERMINAL before it forks. */
 struct local_start {
     uint64_t number;
     struct local_exec exec;
@@ -168,11 +168,6 @@ struct local_started {
 struct local_signal {
     uint64_t number; /* of the exec */
     uint32_t signal;
-};
-
-struct local_resize {
-    uint32_t rows;
-    uint32_t columns;
 };
 
 struct local_outcome {
@@ -305,10 +300,10 @@ struct local_feature_found {
 
 extern const struct local_schema local_create_schema, local_state_schema, local_renew_schema,
     local_metadata_schema, local_exec_schema, local_start_schema, local_started_schema,
-    local_signal_schema, local_resize_schema, local_outcome_schema, local_ended_schema,
-    local_start_failed_schema, local_file_schema, local_file_done_schema, local_entry_schema,
-    local_stream_end_schema, local_done_schema, local_answer_schema, local_sweep_schema,
-    local_swept_schema, local_probe_request_schema, local_feature_found_schema;
+    local_signal_schema, local_outcome_schema, local_ended_schema, local_start_failed_schema,
+    local_file_schema, local_file_done_schema, local_entry_schema, local_stream_end_schema,
+    local_done_schema, local_answer_schema, local_sweep_schema, local_swept_schema,
+    local_probe_request_schema, local_feature_found_schema;
 
 /* The schema of a message's payload, or NULL: it has none, or there is no such message. *IS_KNOWN
  * (may be NULL) tells the two apart. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/util/io.h"
@@ -12,7 +14,9 @@
 
 enum {
     SCRIPT_FD = 9,
-    FDS_MAX = 4
+    FDS_MAX = 4,
+    ROWS_DEFAULT = 24,
+    COLUMNS_DEFAULT = 80
 };
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -34,6 +38,8 @@ static int make_env(const struct local_pid1_state *state, const struct local_exe
     int rc = al_kv_set(&env, "PATH", DEFAULT_PATH);
     if (rc == 0)
         rc = al_kv_set(&env, "HOME", home);
+    if (rc == 0 && (exec->flags & LOCAL_EXEC_TERMINAL) != 0)
+        rc = al_kv_set(&env, "TERM", "xterm");
     if (rc == 0)
         rc = set_pairs(&env, &state->config->env);
     if (rc == 0)
@@ -45,12 +51,14 @@ static int make_env(const struct local_pid1_state *state, const struct local_exe
     return rc;
 }
 
-/* Gives the descriptors that came with the request their places. False: they do not fit it. */
-static bool place_fds(const struct local_pid1_state *state, uint32_t flags,
+/* Gives the descriptors that came with the request their places; TERMINAL takes those of the
+ * streams, -1 = none. False: they do not fit it. */
+static bool place_fds(const struct local_pid1_state *state, uint32_t flags, int terminal,
                       struct local_command *command, struct local_fd fds[FDS_MAX], int *group_fd) {
     const struct local_message *in = &state->in;
     size_t expected = 1;
-    bool is_quiet = (flags & LOCAL_EXEC_QUIET) != 0;
+    bool is_quiet = (flags & (LOCAL_EXEC_QUIET | LOCAL_EXEC_TERMINAL)) != 0;
+    int none = terminal >= 0 ? terminal : state->null_fd;
     expected += is_quiet ? 0 : 2;
     expected += (flags & LOCAL_EXEC_STDIN) != 0 ? 1 : 0;
     expected += (flags & LOCAL_EXEC_GROUP) != 0 ? 1 : 0;
@@ -59,9 +67,9 @@ static bool place_fds(const struct local_pid1_state *state, uint32_t flags,
         return false;
     size_t at = 0;
     command->status_fd = in->fds[at++];
-    int input = (flags & LOCAL_EXEC_STDIN) != 0 ? in->fds[at++] : state->null_fd;
-    int output = is_quiet ? state->null_fd : in->fds[at++];
-    int errors = is_quiet ? state->null_fd : in->fds[at++];
+    int input = (flags & LOCAL_EXEC_STDIN) != 0 ? in->fds[at++] : none;
+    int output = is_quiet ? none : in->fds[at++];
+    int errors = is_quiet ? none : in->fds[at++];
     *group_fd = (flags & LOCAL_EXEC_GROUP) != 0 ? in->fds[at++] : -1;
     size_t count = 0;
     fds[count++] = (struct local_fd){input, STDIN_FILENO};
@@ -71,6 +79,7 @@ static bool place_fds(const struct local_pid1_state *state, uint32_t flags,
         fds[count++] = (struct local_fd){in->fds[at], SCRIPT_FD};
     command->fds = fds;
     command->fd_count = count;
+    command->is_terminal = terminal >= 0;
     return true;
 }
 
@@ -99,6 +108,39 @@ static int fork_command(struct local_pid1_state *state, uint64_t number,
     return 0;
 }
 
+/* A terminal of this box, of the size and owner that are asked for. */
+static int make_terminal(const struct local_exec *exec, uid_t owner, int *master, int *slave) {
+    al_autofd int ours = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ours < 0)
+        return errno;
+    int unlocked = 0;
+    struct winsize size = {
+        .ws_row = (unsigned short)(exec->rows > 0 ? exec->rows : ROWS_DEFAULT),
+        .ws_col = (unsigned short)(exec->columns > 0 ? exec->columns : COLUMNS_DEFAULT)};
+    if (ioctl(ours, TIOCSPTLCK, &unlocked) != 0 || ioctl(ours, TIOCSWINSZ, &size) != 0)
+        return errno;
+    /* Not by its name: guest root may have mounted or linked something there. */
+    al_autofd int theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (theirs < 0 || fchown(theirs, owner, (gid_t)-1) != 0)
+        return errno;
+    *master = al_steal_fd(&ours);
+    *slave = al_steal_fd(&theirs);
+    return 0;
+}
+
+/* Makes it and hands its master over; *SLAVE stays -1 where none is wanted. */
+static int give_terminal(const struct local_pid1_state *state, const struct local_start *request,
+                         uid_t owner, int *slave) {
+    if ((request->exec.flags & LOCAL_EXEC_TERMINAL) == 0)
+        return 0;
+    al_autofd int master = -1;
+    int rc = make_terminal(&request->exec, owner, &master, slave);
+    struct local_signal number = {.number = request->number};
+    if (rc == 0)
+        local_pid1_tell(state, LOCAL_TERMINAL, 0, &number, master);
+    return rc;
+}
+
 static void start(struct local_pid1_state *state, const struct local_start *request) {
     const struct local_exec *exec = &request->exec;
     struct local_start_failed failed = {.number = request->number};
@@ -120,7 +162,10 @@ static void start(struct local_pid1_state *state, const struct local_start *requ
     };
     struct local_fd fds[FDS_MAX];
     int group_fd = -1;
-    if (rc == 0 && !place_fds(state, exec->flags, &command, fds, &group_fd))
+    al_autofd int terminal = -1;
+    if (rc == 0)
+        rc = give_terminal(state, request, user.uid, &terminal);
+    if (rc == 0 && !place_fds(state, exec->flags, terminal, &command, fds, &group_fd))
         rc = EBADMSG;
     if (rc == 0)
         rc = fork_command(state, request->number, &command, group_fd);

@@ -104,6 +104,8 @@ struct local_run {
     uint64_t oom_kills;  /* of the box before it */
     bool has_group;
     bool is_entrypoint;
+    bool awaits_terminal; /* from pid 1; its master is then `out` */
+    bool is_start_known;  /* how it went; told when the terminal is there */
     bool is_started;
     bool has_ended;
     bool has_outcome; /* it was told */
@@ -184,6 +186,10 @@ void local_run_request(struct local_client *client, struct local_message *messag
 void local_run_entrypoint(struct local_supervisor *supervisor);
 void local_run_start_failed(struct local_run *run, const struct local_start_failed *failed);
 struct local_run *local_run_find(struct local_supervisor *supervisor, uint64_t number);
+/* It ended, and pid 1 gave no terminal for it. */
+void local_run_without_terminal(struct local_run *run);
+/* Pid 1 made the command's terminal; FD, its master, is taken. */
+void local_run_terminal(struct local_run *run, int fd);
 /* Looks whether it is known by now how the start went. */
 void local_run_look_started(struct local_run *run);
 

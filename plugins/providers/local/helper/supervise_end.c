@@ -172,6 +172,10 @@ void local_run_ended(struct local_run *run, const struct local_ended *ended) {
     local_run_look_started(run);
     run->has_ended = true;
     local_watch_end(&run->start);
+    if (run->awaits_terminal) {
+        local_run_without_terminal(run);
+        return;
+    }
     struct local_outcome outcome;
     outcome_of(run, ended, &outcome);
     local_run_outcome(run, &outcome);

@@ -2,10 +2,14 @@
 /* Starting commands: from the plugin's request to the answer that it runs, or why not. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "core/util/clock.h"
@@ -66,7 +70,11 @@ static void run_refused(struct local_run *run, alineo_code code, const char *hin
     local_run_release_if_done(run);
 }
 
+/* It runs, or ran. With a terminal that is told when pid 1 gave it, which may be heard later. */
 static void run_started(struct local_run *run) {
+    run->is_start_known = true;
+    if (run->awaits_terminal)
+        return;
     run->is_started = true;
     if (run->is_entrypoint) {
         local_supervisor_is_ready(run->supervisor);
@@ -111,6 +119,31 @@ static void run_bad_cwd(struct local_run *run, int errnum) {
     (void)snprintf(message, sizeof(message), "enter the command's working directory: %s",
                    errnum == EXDEV ? "it is outside of the sandbox" : strerror(errnum));
     run_refused(run, code, NULL, message);
+}
+
+/* A terminal's master, of the sandbox's own devpts or of any: nothing else is taken from pid 1. */
+static bool is_terminal_master(int fd) {
+    struct stat status;
+    int number;
+    return fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+           status.st_rdev == makedev(TTYAUX_MAJOR, 2) && ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
+void local_run_terminal(struct local_run *run, int fd) {
+    if (!run->awaits_terminal || run->has_ended || !is_terminal_master(fd) ||
+        al_fd_dup(fd, &run->out.fd) != 0) {
+        al_close(fd);
+        return;
+    }
+    run->awaits_terminal = false;
+    run->peer_fds[run->peer_count++] = fd;
+    if (run->is_start_known)
+        run_started(run);
+}
+
+void local_run_without_terminal(struct local_run *run) {
+    run->awaits_terminal = false;
+    run_refused(run, ALINEO_SANDBOX_FAILED, NULL, "start the command: it got no terminal");
 }
 
 static void run_start_fault(struct local_run *run, const struct local_start_fault *fault) {
@@ -211,17 +244,25 @@ static int add_output(struct local_run *run, struct start_fds *fds, struct local
     return al_fd_dup(end, &kept->fd);
 }
 
-static int add_streams(struct local_run *run, uint32_t flags, struct start_fds *fds) {
+/* The exec's socket. */
+static int add_control(struct local_run *run) {
     int ours;
     int theirs;
     int rc = al_msg_pair(&ours, &theirs);
     if (rc != 0)
         return rc;
     run->peer_fds[run->peer_count++] = theirs;
-    rc = local_watch_begin(&run->control, run->supervisor->epoll_fd, ours, EPOLLIN,
-                           local_run_control_ready);
+    return local_watch_begin(&run->control, run->supervisor->epoll_fd, ours, EPOLLIN,
+                             local_run_control_ready);
+}
+
+static int add_streams(struct local_run *run, uint32_t flags, struct start_fds *fds) {
+    int rc = add_control(run);
+    run->awaits_terminal = (flags & LOCAL_EXEC_TERMINAL) != 0;
+    if (rc != 0 || run->awaits_terminal)
+        return rc;
     int stdin_fd = -1;
-    if (rc == 0 && (flags & LOCAL_EXEC_STDIN) != 0)
+    if ((flags & LOCAL_EXEC_STDIN) != 0)
         rc = add_pipe(fds, true, &stdin_fd);
     if (rc == 0)
         rc = add_output(run, fds, &run->out);
@@ -319,9 +360,11 @@ static void run_not_begun(struct local_run *run, int rc) {
 }
 
 static bool exec_is_valid(const struct local_exec *exec, const struct local_message *message) {
-    uint32_t allowed = LOCAL_EXEC_STDIN | LOCAL_EXEC_SCRIPT;
+    uint32_t allowed = LOCAL_EXEC_STDIN | LOCAL_EXEC_SCRIPT | LOCAL_EXEC_TERMINAL;
+    uint32_t both = LOCAL_EXEC_STDIN | LOCAL_EXEC_TERMINAL;
     size_t fd_count = (exec->flags & LOCAL_EXEC_SCRIPT) != 0 ? 1 : 0;
-    return (exec->flags & ~allowed) == 0 && message->fd_count == fd_count && exec->argv.count > 0 &&
+    return (exec->flags & ~allowed) == 0 && (exec->flags & both) != both &&
+           message->fd_count == fd_count && exec->argv.count > 0 &&
            local_env_is_valid(&exec->env) && (exec->cwd == NULL || exec->cwd[0] == '/');
 }
 

@@ -57,7 +57,16 @@ static void file_done(struct local_supervisor *supervisor, const struct local_me
         local_client_end(client);
 }
 
-static void dispatch(struct local_supervisor *supervisor, const struct local_message *message) {
+static void terminal(struct local_supervisor *supervisor, struct local_message *message) {
+    struct local_signal value;
+    if (local_message_decode(message, LOCAL_TERMINAL, &value) != 0 || message->fd_count != 1)
+        return;
+    struct local_run *run = local_run_find(supervisor, value.number);
+    if (run != NULL)
+        local_run_terminal(run, local_message_take_fd(message, 0));
+}
+
+static void dispatch(struct local_supervisor *supervisor, struct local_message *message) {
     switch (message->type) {
     case LOCAL_ENDED:
         ended(supervisor, message);
@@ -70,6 +79,9 @@ static void dispatch(struct local_supervisor *supervisor, const struct local_mes
         break;
     case LOCAL_FILE_DONE:
         file_done(supervisor, message);
+        break;
+    case LOCAL_TERMINAL:
+        terminal(supervisor, message);
         break;
     default:
         break;

@@ -34,8 +34,7 @@ static int bind_node(const char *name) {
 
 static int mount_inside(const char *type, const char *target, unsigned long flags,
                         const char *options) {
-    if (mkdir(target, 0755) != 0 ||
-        mount(type, target, type, flags | MS_NOSUID | MS_NODEV, options) != 0)
+    if (mkdir(target, 0755) != 0 || mount(type, target, type, flags | MS_NOSUID, options) != 0)
         return errno;
     return 0;
 }
@@ -53,16 +52,17 @@ static int fill(const char **which) {
             return errno;
     }
     *which = "pts";
+    /* The only one whose devices may be opened: nobody can make others in it. */
     int error =
         mount_inside("devpts", "dev/pts", MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620,gid=5");
     if (error != 0)
         return error;
     *which = "shm";
-    error = mount_inside("tmpfs", "dev/shm", 0, "mode=1777");
+    error = mount_inside("tmpfs", "dev/shm", MS_NODEV, "mode=1777");
     if (error != 0)
         return error;
     *which = "mqueue";
-    return mount_inside("mqueue", "dev/mqueue", MS_NOEXEC, NULL);
+    return mount_inside("mqueue", "dev/mqueue", MS_NOEXEC | MS_NODEV, NULL);
 }
 
 int local_dev_fill(struct local_fault *fault) {
