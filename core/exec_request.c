@@ -14,7 +14,10 @@
 #define SCRIPT_PROLOGUE "exec 9<&-; "
 #define SCRIPT_PATH "/dev/fd/9"
 
-static alineo_code check_stdin(const alineo_exec_options *options, alineo_error **err) {
+static alineo_code check_streams(const alineo_exec_options *options, alineo_error **err) {
+    if (options->pty == 0 && (options->rows != 0 || options->columns != 0))
+        return al_fail(err, ALINEO_INVALID_ARGUMENT, "set pty",
+                       "exec: rows and columns are set for a command without a terminal");
     if (options->stdin_kind < ALINEO_STDIN_NONE || options->stdin_kind > ALINEO_STDIN_PIPE)
         return al_fail(err, ALINEO_INVALID_ARGUMENT, "use one of ALINEO_STDIN_*",
                        "exec: stdin_kind is %d", (int)options->stdin_kind);
@@ -41,12 +44,9 @@ static alineo_code check_options(const alineo_exec_options *options, alineo_erro
     if (code == ALINEO_OK && options->cwd != NULL)
         code = al_path_check("exec: cwd", options->cwd, err);
     if (code == ALINEO_OK)
-        code = check_stdin(options, err);
+        code = check_streams(options, err);
     if (code == ALINEO_OK)
         code = al_env_check(options->env, err);
-    if (code == ALINEO_OK && options->pty == 0 && (options->rows != 0 || options->columns != 0))
-        code = al_fail(err, ALINEO_INVALID_ARGUMENT, "set pty",
-                       "exec: rows and columns are set for a command without a terminal");
     if (code == ALINEO_OK && al_pairs_get(options->env, "ALINEO_EXEC_ID") != NULL)
         code = al_fail(err, ALINEO_INVALID_ARGUMENT, "choose another name",
                        "exec: ALINEO_EXEC_ID in env is the library's own");

@@ -473,9 +473,6 @@ static void what_is_not_offered_is_refused_by_name(void **state) {
     const char *argv[] = {"true", NULL};
     alineo_error *err = NULL;
     alineo_exec_request request = {.size = sizeof(request), .exec_id = "no", .argv = argv};
-    request.want_pty = 1;
-    local_assert_code(start_code(&request, &err), &err, ALINEO_CAPABILITY_UNSUPPORTED);
-    request.want_pty = 0;
     request.background = 1;
     local_assert_code(start_code(&request, &err), &err, ALINEO_CAPABILITY_UNSUPPORTED);
     request.background = 0;
