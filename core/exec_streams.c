@@ -217,7 +217,9 @@ void al_exec_streams_clear(alineo_exec *exec, bool forked) {
     for (size_t i = 0; i < AL_COUNT(exec->streams); i++) {
         al_exec_stream *stream = &exec->streams[i];
         al_close(stream->fd);
-        if (!forked)
+        if (forked)
+            al_journal_stream_forget(stream->journal);
+        else
             al_journal_stream_free(stream->journal);
         al_sha256_free(stream->digest);
     }

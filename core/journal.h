@@ -100,6 +100,8 @@ alineo_code al_journal_stream_new(al_journal *journal, const char *sandbox_id, c
                                   int32_t seq, const char *exec_id, const char *type,
                                   al_journal_stream **out, alineo_error **err);
 void al_journal_stream_free(al_journal_stream *stream);
+/** In a forked child: only frees. */
+void al_journal_stream_forget(al_journal_stream *stream);
 
 typedef enum al_room {
     AL_ROOM_TAKEN,

@@ -114,6 +114,12 @@ void al_journal_stream_free(al_journal_stream *stream) {
     (void)al_lock(&stream->journal->lock);
     close_entry(stream);
     (void)pthread_mutex_unlock(&stream->journal->lock);
+    al_journal_stream_forget(stream);
+}
+
+void al_journal_stream_forget(al_journal_stream *stream) {
+    if (stream == NULL)
+        return;
     free(stream->sandbox_id);
     free(stream->name);
     free(stream->prefix);

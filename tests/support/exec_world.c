@@ -136,9 +136,11 @@ void exec_world_close(exec_world *world) {
         alineo_sandbox_free(world->sandbox);
     }
     alineo_client_free(world->client);
+    bool has_unfreed = !al_list_empty(&world->provider.execs);
     process_provider_end(&world->provider);
     fake_storage_close(&world->storage);
     free(world->ledger_id);
+    assert_false(has_unfreed);
 }
 
 static int setup(void **state, bool pumped) {

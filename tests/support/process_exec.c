@@ -15,6 +15,7 @@
 #include "core/util/cleanup.h"
 #include "core/util/clock.h"
 #include "core/util/io.h"
+#include "core/util/proc.h"
 #include "core/util/str.h"
 
 #ifndef P_PIDFD
@@ -37,6 +38,8 @@ process_exec *process_exec_new(process_provider *provider, const char *id, const
 }
 
 void process_exec_drop(process_exec *exec) {
+    if (exec->has_waiter)
+        (void)pthread_join(exec->waiter, NULL);
     al_close(exec->pidfd);
     al_close(exec->end_fd);
     al_close(exec->stdin_fd);
@@ -69,10 +72,37 @@ bool process_exec_reap(process_exec *exec) {
     al_autolock(&exec->lock);
     siginfo_t info;
     memset(&info, 0, sizeof(info));
-    if (!exec->reaped && waitid(P_PIDFD, (id_t)exec->pidfd, &info, WEXITED | WNOHANG) == 0 &&
-        info.si_pid != 0)
+    if (!exec->reaped && exec->pidfd >= 0 &&
+        waitid(P_PIDFD, (id_t)exec->pidfd, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0)
         note_end(exec, &info);
     return exec->reaped;
+}
+
+static void *wait_for_end(void *argument) {
+    process_exec *exec = argument;
+    siginfo_t info;
+    memset(&info, 0, sizeof(info));
+    /* Nobody else may have its number while somebody could still send it a signal. */
+    while (waitid(P_PID, (id_t)exec->pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
+        ;
+    al_autolock(&exec->lock);
+    (void)waitid(P_PID, (id_t)exec->pid, &info, WEXITED);
+    note_end(exec, &info);
+    al_event_signal(exec->end_fd);
+    return NULL;
+}
+
+int process_exec_watch(process_exec *exec) {
+    int rc = al_pidfd_open(exec->pid, &exec->pidfd);
+    if (rc != ENOSYS)
+        return rc;
+    rc = pthread_create(&exec->waiter, NULL, wait_for_end, exec);
+    exec->has_waiter = rc == 0;
+    return rc;
+}
+
+int process_exec_end_fd(const process_exec *exec) {
+    return exec->pidfd >= 0 ? exec->pidfd : exec->end_fd;
 }
 
 static bool has_outcome(process_exec *exec) {
@@ -93,9 +123,8 @@ alineo_code process_exec_wait(alineo_provider *self, alineo_provider_exec *handl
         if (al_deadline_passed(deadline))
             return provider->host->fail(provider->host, err, ALINEO_TIMEOUT, NULL, "it still runs");
         bool mute = provider->behaviour.never_tells || provider->behaviour.tells_early;
-        struct pollfd fds[] = {
-            {.fd = provider->behaviour.never_tells ? -1 : exec->pidfd, .events = POLLIN},
-            {.fd = mute ? -1 : exec->end_fd, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = mute ? -1 : process_exec_end_fd(exec), .events = POLLIN},
+                               {.fd = mute ? -1 : exec->end_fd, .events = POLLIN}};
         int slice = al_deadline_poll_ms(deadline);
         (void)poll(fds, 2, slice < 0 || slice > 50 ? 50 : slice);
     }
@@ -230,7 +259,7 @@ alineo_code process_exec_read(alineo_provider *self, alineo_provider_exec *handl
         } else {
             struct pollfd fds[] = {{.fd = exec->stdout_fd, .events = POLLIN},
                                    {.fd = exec->stderr_fd, .events = POLLIN},
-                                   {.fd = exec->pidfd, .events = POLLIN}};
+                                   {.fd = process_exec_end_fd(exec), .events = POLLIN}};
             (void)poll(fds, 3, -1);
             continue;
         }
@@ -247,7 +276,7 @@ alineo_code process_exec_write(alineo_provider *self, alineo_provider_exec *hand
     const alineo_host *host = provider->host;
     for (;;) {
         struct pollfd fds[] = {{.fd = exec->stdin_fd, .events = POLLOUT},
-                               {.fd = exec->pidfd, .events = POLLIN}};
+                               {.fd = process_exec_end_fd(exec), .events = POLLIN}};
         if (exec->stdin_fd < 0)
             return host->fail(host, err, ALINEO_IO, NULL, "stdin is closed");
         (void)poll(fds, 2, -1);

@@ -126,12 +126,18 @@ static int64_t look_at_deadlines(process_provider *provider) {
     return nearest;
 }
 
+static bool is_reaped(process_exec *exec) {
+    al_autolock(&exec->lock);
+    return exec->reaped;
+}
+
 static size_t collect(process_provider *provider, struct pollfd *fds, size_t capacity) {
     size_t count = 0;
     fds[count++] = (struct pollfd){.fd = provider->wake_fd, .events = POLLIN};
     AL_LIST_FOREACH(link, &provider->leftovers) {
         process_exec *exec = AL_CONTAINER(link, process_exec, link);
-        int wanted[] = {exec->stdout_fd, exec->stderr_fd, exec->reaped ? -1 : exec->pidfd};
+        int wanted[] = {exec->stdout_fd, exec->stderr_fd,
+                        is_reaped(exec) ? -1 : process_exec_end_fd(exec)};
         for (size_t i = 0; i < AL_COUNT(wanted) && count < capacity; i++)
             if (wanted[i] >= 0)
                 fds[count++] = (struct pollfd){.fd = wanted[i], .events = POLLIN};

@@ -194,7 +194,6 @@ void process_provider_init(process_provider *provider) {
 }
 
 void process_provider_end(process_provider *provider) {
-    assert(al_list_empty(&provider->execs));
     al_list *link;
     while ((link = al_list_take_first(&provider->sandboxes)) != NULL) {
         process_sandbox *sandbox = AL_CONTAINER(link, process_sandbox, link);

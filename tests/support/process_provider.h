@@ -55,7 +55,7 @@ typedef struct process_provider {
 
 /* Makes the folder; the client opens the rest. */
 void process_provider_init(process_provider *provider);
-/* After the client is gone: removes the folder. Asserts that no exec is left unfreed. */
+/* After the client is gone: removes the folder. */
 void process_provider_end(process_provider *provider);
 
 /* Processes of that sandbox that are still there, children in the background included. */

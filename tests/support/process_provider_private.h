@@ -22,7 +22,9 @@ typedef struct process_exec {
     char exec_id[64];
     pthread_mutex_t lock; /* guards the end, and what ended it */
     pid_t pid;            /* 0: nothing was started */
-    int pidfd;
+    int pidfd;            /* -1 where there are none (valgrind): then `waiter` waits for the end */
+    pthread_t waiter;
+    bool has_waiter;
     int end_fd; /* eventfd: there is an outcome without the process having one */
     int stdin_fd, stdout_fd, stderr_fd; /* ours: all of them when pumped, else copies to drain */
     int64_t deadline_ns;                /* 0 = none */
@@ -43,6 +45,10 @@ process_sandbox *process_find(process_provider *provider, const char *id); /* lo
 /* --- process_exec.c --- */
 process_exec *process_exec_new(process_provider *provider, const char *id, const char *exec_id);
 void process_exec_drop(process_exec *exec);
+/* Has the end of the process told by pidfd, or by end_fd. 0 or errno. */
+int process_exec_watch(process_exec *exec);
+/* A descriptor that is readable once the process has ended. */
+int process_exec_end_fd(const process_exec *exec);
 alineo_code process_exec_wait(alineo_provider *self, alineo_provider_exec *exec, int64_t timeout_ms,
                               alineo_exec_status *status, alineo_error **err);
 alineo_code process_exec_cancel(alineo_provider *self, alineo_provider_exec *exec,

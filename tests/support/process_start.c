@@ -16,7 +16,6 @@
 #include "core/util/clock.h"
 #include "core/util/io.h"
 #include "core/util/kv.h"
-#include "core/util/proc.h"
 #include "core/util/str.h"
 #include "core/util/strv.h"
 
@@ -165,7 +164,7 @@ static int spawn(plan *p, process_exec *exec, const char *const *argv) {
     (void)posix_spawn_file_actions_destroy(&actions);
     if (rc != 0)
         exec->pid = 0;
-    return rc == 0 ? al_pidfd_open(exec->pid, &exec->pidfd) : rc;
+    return rc == 0 ? process_exec_watch(exec) : rc;
 }
 
 /* A descriptor of the core's own: ours stays. */
@@ -186,8 +185,8 @@ static void hand_over(process_exec *exec, alineo_exec_io *io) {
         return;
     if (how->tells_early)
         al_event_signal(exec->end_fd);
-    io->status_fd = copy_fd(exec->pid == 0 || how->tells_early || how->never_tells ? exec->end_fd
-                                                                                   : exec->pidfd);
+    bool by_event = exec->pid == 0 || how->tells_early || how->never_tells;
+    io->status_fd = copy_fd(by_event ? exec->end_fd : process_exec_end_fd(exec));
 }
 
 static alineo_code prepare(process_provider *provider, const char *id, plan *p,
