@@ -123,6 +123,8 @@ alineo_code sqlite_fail(sqlite_connection *connection, int rc, const char *doing
 /* --- callbacks -------------------------------------------------------------------------------- */
 
 bool sqlite_wait_for_lock(sqlite_connection *connection, int count) {
+    if (connection->impatient)
+        return false;
     int64_t now = al_clock_monotonic_ns();
     if (count == 0)
         connection->busy_since_ns = now;

@@ -133,8 +133,8 @@ alineo_code sqlite_prune(alineo_storage *self, int64_t closed_before_ms, alineo_
 #define STATS_QUERY                                                                                \
     "SELECT (SELECT count(*) FROM (SELECT DISTINCT e.sandbox_id, e.name FROM alineo_events e "     \
     "INDEXED BY alineo_c_created WHERE " SQLITE_CREATED(                                           \
-        "e") ")), "                                                                                \
-             "(SELECT count(*) FROM alineo_events)"
+        "e.event") ")), "                                                                          \
+                   "(SELECT count(*) FROM alineo_events)"
 
 alineo_code sqlite_stats(alineo_storage *self, alineo_call *call, alineo_storage_stats *stats,
                          alineo_error **err) {

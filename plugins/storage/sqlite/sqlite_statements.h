@@ -2,6 +2,7 @@
 #ifndef ALINEO_STORAGE_SQLITE_STATEMENTS_H
 #define ALINEO_STORAGE_SQLITE_STATEMENTS_H
 
+/* clang-format off */
 /* What the rows of alineo_c_ends and alineo_c_steps are. A chain of OR, since SQLite looks up a
  * longer IN in a table that it makes anew for each row that is inserted. A query is answered from
  * one of these where it names one of the events, or repeats the chain. */
@@ -11,7 +12,19 @@
 #define SQLITE_STEP(event)                                                                         \
     "(" event " = 'exec_start' OR " event " = 'exec.started' OR " event                            \
     " = 'exec_complete' OR " event " = 'exec.completed')"
-#define SQLITE_CREATED(e) e ".event IN ('sandbox_created', 'sandbox.created')"
+#define SQLITE_CREATED(event) event " IN ('sandbox_created', 'sandbox.created')"
+/* Rows of the session of a created row `e` with an event of one name, from alineo_c_ends. */
+#define SQLITE_ENDS(event)                                                                         \
+    "FROM alineo_events c INDEXED BY alineo_c_ends WHERE c.sandbox_id = e.sandbox_id AND "         \
+    "c.event = '" event "' AND c.name = e.name"
+#define SQLITE_HAS_END(event) "EXISTS (SELECT 1 " SQLITE_ENDS(event) ")"
+#define SQLITE_IS_CLOSED                                                                           \
+    "(" SQLITE_HAS_END("sandbox_closed") " OR " SQLITE_HAS_END("sandbox.closed") ")"
+/* All sessions that were created up to this id and are not in alineo_c_open are closed. */
+#define SQLITE_OPEN_UPTO_KEY "sqlite.open_upto"
+#define SQLITE_OPEN_UPTO                                                                           \
+    "coalesce((SELECT CAST(value AS INTEGER) FROM alineo_c_meta "                                  \
+    "WHERE key = '" SQLITE_OPEN_UPTO_KEY "'), 0)"
 /* The run that a created row belongs to. */
 #define SQLITE_RUN_OF(payload, sandbox_id)                                                         \
     "coalesce(CASE WHEN json_valid(" payload ") THEN CAST(json_extract(" payload                   \
@@ -41,6 +54,17 @@
                 "ON CONFLICT(key) DO UPDATE SET value = excluded.value")                           \
     X(META_ADD,                                                                                    \
       "INSERT INTO alineo_c_meta(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO NOTHING")          \
+    X(OPEN_AGE, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'alineo_events'), " \
+                "0) - " SQLITE_OPEN_UPTO)                                                          \
+    X(OPEN_DROP, "DELETE FROM alineo_c_open WHERE NOT EXISTS (SELECT 1 FROM alineo_events e "      \
+                 "WHERE e.id = created_id AND " SQLITE_CREATED("e.event") " AND NOT "              \
+                 SQLITE_IS_CLOSED ")")                                                             \
+    X(OPEN_ADD, "INSERT OR IGNORE INTO alineo_c_open(created_id) SELECT e.id FROM alineo_events e "\
+                "INDEXED BY alineo_c_created WHERE " SQLITE_CREATED("e.event") " AND e.id > "      \
+                SQLITE_OPEN_UPTO " AND NOT " SQLITE_IS_CLOSED)                                     \
+    X(OPEN_SEEN, "INSERT INTO alineo_c_meta(key, value) SELECT '" SQLITE_OPEN_UPTO_KEY "', "       \
+                 "CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'alineo_events' "            \
+                 "ON CONFLICT(key) DO UPDATE SET value = excluded.value")                          \
     X(LEASE_GET, "SELECT owner, boot_id, expires_at FROM alineo_c_leases WHERE key = ?1")          \
     X(LEASE_PUT, "INSERT INTO alineo_c_leases(key, owner, boot_id, expires_at) "                   \
                  "VALUES(?1, ?2, ?3, ?4) ON CONFLICT(key) DO UPDATE SET owner = excluded.owner, "  \
@@ -58,5 +82,6 @@
     X(ENVIRONMENT_DROP, "DELETE FROM alineo_environments WHERE name = ?1")                         \
     X(SESSION_DROP, "DELETE FROM alineo_events WHERE sandbox_id = ?1")                             \
     X(NAMED_SESSION_DROP, "DELETE FROM alineo_events WHERE sandbox_id = ?1 AND +name = ?2")
+/* clang-format on */
 
 #endif

@@ -41,6 +41,7 @@ typedef struct sqlite_connection {
     pthread_mutex_t lock;
     int64_t busy_since_ns; /* of the wait for a lock that is going on, or was the last */
     alineo_call *call;     /* during a call that may be cancelled */
+    bool impatient;        /* locks are not waited for */
     sqlite3_stmt *prepared[SQLITE_STATEMENT_COUNT];
 } sqlite_connection;
 
@@ -142,6 +143,11 @@ alineo_code sqlite_session_list(alineo_storage *self, const alineo_session_reque
                                 char **next_cursor, alineo_error **err);
 alineo_code sqlite_session_get(alineo_storage *self, const char *name, const char *sandbox_id,
                                alineo_session_fn *found, void *user, alineo_error **err);
+
+/* --- sqlite_open_set.c ------------------------------------------------------------------------ */
+
+/** Brings the set of open sessions up to date, if it is worth it and nobody is in the way. */
+void sqlite_open_set_refresh(alineo_storage *self);
 
 /* --- sqlite_delete.c -------------------------------------------------------------------------- */
 
