@@ -41,6 +41,11 @@ function(alineo_add_subfolders dir)
     endforeach()
 endfunction()
 
+# alineo_product(TARGET): it is built by the target `products`: all that is of use without the tests.
+function(alineo_product target)
+    set_property(GLOBAL APPEND PROPERTY ALINEO_PRODUCTS ${target})
+endfunction()
+
 # alineo_add_program(NAME SOURCES... [LIBS ...]): a program in build/bin, installed. Private headers are included by
 # their path from the root of the tree.
 function(alineo_add_program name)
@@ -55,6 +60,7 @@ function(alineo_add_program name)
             target_link_libraries(${name} PRIVATE ${lib})
         endif()
     endforeach()
+    alineo_product(${name})
     install(TARGETS ${name} RUNTIME COMPONENT programs)
 endfunction()
 
