@@ -45,12 +45,9 @@ static void ends(exec_world *world, const char *command, const alineo_exec_optio
     *result = own;
 }
 
-/* Waits until nothing of the sandbox runs. */
-static void wait_until_quiet(exec_world *world) {
-    const char *id = alineo_sandbox_id(world->sandbox);
-    for (int i = 0; i < 1000 && process_provider_count(id) > 0; i++)
-        (void)usleep(10000);
-    assert_int_equal(process_provider_count(id), 0);
+/* Waits until the command has ended, without consuming the exec. */
+static void wait_until_ended(const alineo_exec *exec) {
+    assert_int_equal(al_poll_fd(exec->status_fd, POLLIN, al_deadline_after_ms(10000), NULL), 0);
 }
 
 static void an_exit_code_is_what_the_command_gave(void **state) {
@@ -234,7 +231,7 @@ static void a_cancel_ends_the_command_and_says_so(void **state) {
 static void a_cancel_after_the_end_changes_nothing(void **state) {
     exec_world *world = *state;
     alineo_exec *exec = exec_start(world, "exit 5", NULL);
-    wait_until_quiet(world);
+    wait_until_ended(exec);
     assert_int_equal(alineo_exec_cancel(exec, NULL), ALINEO_OK);
     alineo_exec_result result = ALINEO_EXEC_RESULT_INIT;
     assert_int_equal(alineo_exec_wait(exec, &result, NULL), ALINEO_COMMAND_FAILED);
@@ -287,7 +284,7 @@ static void freeing_an_exec_that_ended_unseen_tells_its_true_end(void **state) {
     exec_world *world = *state;
     alineo_exec *exec = exec_start(world, "echo unread; exit 9", NULL);
     int32_t seq = alineo_exec_seq(exec);
-    wait_until_quiet(world);
+    wait_until_ended(exec);
     alineo_exec_free(exec);
     al_auto(al_json_free) al_json *complete = exec_event(world, seq, "exec_complete");
     int64_t exit_code = 0;
