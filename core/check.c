@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-enum {
-    PATH_SIZE_MAX = 4095
-};
-
 alineo_code al_choice_check(const char *what, alineo_choice choice, alineo_error **err) {
     if (choice == ALINEO_DEFAULT || choice == ALINEO_YES || choice == ALINEO_NO)
         return ALINEO_OK;
@@ -45,9 +41,9 @@ alineo_code al_path_check(const char *what, const char *path, alineo_error **err
         return al_fail(err, ALINEO_INVALID_ARGUMENT, "begin it with '/'",
                        "%s is not an absolute path", what);
     size_t size = strlen(path);
-    if (size > PATH_SIZE_MAX)
+    if (size > AL_PATH_SIZE_MAX)
         return al_fail(err, ALINEO_INVALID_ARGUMENT, NULL,
-                       "%s has %zu bytes, a path has at most %d", what, size, PATH_SIZE_MAX);
+                       "%s has %zu bytes, a path has at most %d", what, size, AL_PATH_SIZE_MAX);
     return ALINEO_OK;
 }
 

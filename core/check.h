@@ -16,7 +16,10 @@ alineo_code al_name_check(const char *what, const char *text, alineo_error **err
 /** The same with another limit than 255 bytes. */
 alineo_code al_text_check(const char *what, const char *text, size_t max_size, alineo_error **err);
 
-/** An absolute path of at most 4095 bytes. */
+enum {
+    AL_PATH_SIZE_MAX = 4095
+};
+/** An absolute path of at most AL_PATH_SIZE_MAX bytes. */
 alineo_code al_path_check(const char *what, const char *path, alineo_error **err);
 
 enum {

@@ -72,7 +72,7 @@ typedef struct al_exec_stream {
     bool enlarged;
     alineo_exec_event_type type;
     al_journal_stream *journal; /* NULL: not recorded */
-    al_sha256 *digest;
+    al_sha256 *digest;          /* NULL: not recorded */
     bool digest_failed;
     uint64_t bytes;
     uint64_t drain_left; /* DRAINING: what was in the pipe at the end of the command */
@@ -190,8 +190,8 @@ char *al_exec_plan_shown(const al_exec_plan *plan);
 
 /* --- exec_start.c ----------------------------------------------------------------------------- */
 
-/** alineo_sandbox_exec; with `recorded` false the ledger hears nothing of it: for what the core
- * itself does by a command. */
+/** alineo_sandbox_exec; with `recorded` false neither ledger nor hooks hear of it, it has no number
+ * and its output no digest: for what the core itself does by a command. */
 alineo_code al_exec_open(alineo_sandbox *sandbox, const char *command,
                          const alineo_exec_options *options, bool recorded, alineo_exec **out,
                          alineo_error **err);

@@ -284,18 +284,19 @@ alineo_code al_exec_open(alineo_sandbox *sandbox, const char *command,
     code = prepare(exec, &plan, err);
     if (code == ALINEO_OK && recorded)
         code = record_start(exec, &plan, err);
-    if (code == ALINEO_OK) {
+    if (code == ALINEO_OK && recorded)
         al_hooks_exec_start(&sandbox->hooks, sandbox->state->id, exec->result.seq,
                             command != NULL ? command : exec->command);
+    if (code == ALINEO_OK)
         code = start(exec, &plan, err);
-    }
     al_exec_plan_clear(&plan);
     if (code == ALINEO_OK) {
         *out = exec;
         return code;
     }
     al_error_set_sandbox(err, sandbox->state->id);
-    al_error_set_command(err, exec->command, -1);
+    if (recorded)
+        al_error_set_command(err, exec->command, -1);
     al_error_set_provider(err, sandbox->client->provider->id);
     alineo_exec_free(exec);
     return code;

@@ -1,123 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <alineo/file.h>
+/* The door of all calls on files, and whole files. */
+#include "core/file_private.h"
 
 #include "core/call_private.h"
 #include "core/check.h"
-#include "core/file_private.h"
 #include "core/struct.h"
+#include "core/util/buf.h"
 
+enum {
+    PIECE_SIZE = 1 << 20 /* read between two looks at the caller's call */
+};
 static const uint64_t default_max_bytes = 64u << 20;
 
 void alineo_file_options_init(alineo_file_options *options) {
     *options = (alineo_file_options)ALINEO_FILE_OPTIONS_INIT;
 }
 
-alineo_code al_file_too_large(const al_file_job *job, alineo_error **err) {
-    return al_fail(err, ALINEO_TOO_LARGE, "raise max_bytes, or read it in parts by `offset`",
-                   "more than %llu bytes are in it", (unsigned long long)job->max_bytes);
+/* --- the door --------------------------------------------------------------------------------- */
+
+/* The provider's own functions where they can be had, else commands. */
+static alineo_code choose_way(al_file_job *job, alineo_error **err) {
+    static const char *const own[] = {ALINEO_CAP_FILES "=unverified", NULL}; /* or more */
+    static const char *const any[] = {ALINEO_CAP_FILES, NULL};
+    const alineo_client *client = job->sandbox->client;
+    al_capabilities *capabilities = client->capabilities;
+    alineo_error *failure = NULL;
+    job->way = &al_file_by_provider;
+    alineo_code code = ALINEO_CAPABILITY_UNSUPPORTED;
+    if (AL_HAS(client->provider->table, file_open_read))
+        code = al_capabilities_require(capabilities, own, job->request.call, &failure);
+    if (code != ALINEO_CAPABILITY_UNSUPPORTED)
+        return al_error_give(&failure, err);
+    alineo_error_free(failure);
+    job->way = &al_file_by_command;
+    return al_capabilities_require(capabilities, any, job->request.call, err);
 }
 
-/* How it is done. */
-typedef struct file_way {
-    alineo_code (*write)(const al_file_job *job, const void *data, size_t size, alineo_error **err);
-    alineo_code (*read)(const al_file_job *job, al_buf *out, alineo_error **err);
-} file_way;
-
-static const file_way by_provider = {al_file_provider_write, al_file_provider_read};
-static const file_way by_commands = {al_file_exec_write, al_file_exec_read};
-
-static alineo_code choose_way(const al_file_job *job, const file_way **way, alineo_error **err) {
-    alineo_client *client = job->sandbox->client;
-    const alineo_provider_table *table = client->provider->table;
-    const char *const own[] = {ALINEO_CAP_FILES, NULL};
-    const char *const commands[] = {ALINEO_CAP_STDIN, ALINEO_CAP_BYTES, NULL};
-    *way = &by_provider;
-    if (AL_HAS(table, file_open_read) &&
-        al_capabilities_have(client->capabilities, ALINEO_CAP_FILES, job->call))
-        return ALINEO_OK;
-    *way = &by_commands;
-    if (al_capabilities_require(client->capabilities, commands, job->call, NULL) == ALINEO_OK)
-        return ALINEO_OK;
-    alineo_code code = al_capabilities_require(client->capabilities, own, job->call, err);
-    if (code == ALINEO_OK)
-        code = al_fail(err, ALINEO_CAPABILITY_UNSUPPORTED, NULL,
-                       "provider %s has neither files nor commands with exact streams",
-                       client->provider->id);
-    return code;
-}
-
-static alineo_code check_options(const alineo_file_options *options, alineo_error **err) {
-    alineo_code code = al_choice_check("parents", options->parents, err);
-    if (code == ALINEO_OK && (options->mode & ~07777u) != 0)
-        code = al_fail(err, ALINEO_INVALID_ARGUMENT, "use permission bits, 07777 at most",
-                       "mode is 0%o", options->mode);
-    return code;
-}
-
-/* The door of all file calls. */
-static alineo_code enter(alineo_sandbox *sandbox, const char *path,
-                         const alineo_file_options *given, const char *doing, al_file_job *job,
-                         const file_way **way, alineo_error **err) {
-    alineo_file_options options;
+alineo_code al_file_enter(alineo_sandbox *sandbox, const char *path, alineo_call *call,
+                          const char *doing, al_file_job *job, alineo_error **err) {
     alineo_code code = al_sandbox_enter(sandbox, err);
-    if (code == ALINEO_OK)
-        code = AL_STRUCT_READ(&options, given, "file options", err);
     if (code == ALINEO_OK)
         code = al_path_check("path", path, err);
     if (code == ALINEO_OK)
-        code = check_options(&options, err);
-    if (code == ALINEO_OK)
-        code = al_call_check(options.call, doing, err);
+        code = al_call_check(call, doing, err);
     if (code != ALINEO_OK)
         return code;
-    *job =
-        (al_file_job){.sandbox = sandbox,
-                      .path = path,
-                      .mode = options.mode,
-                      .parents = options.parents != ALINEO_NO,
-                      .offset = options.offset,
-                      .max_bytes = options.max_bytes != 0 ? options.max_bytes : default_max_bytes,
-                      .call = options.call};
-    return choose_way(job, way, err);
+    *job = (al_file_job){
+        .sandbox = sandbox,
+        .request = {.size = sizeof(job->request), .path = path, .call = call},
+    };
+    return choose_way(job, err);
 }
 
-static alineo_code end(const al_file_job *job, const char *doing, alineo_code code,
-                       alineo_error **err) {
+alineo_code al_file_end(const al_file_job *job, const char *doing, alineo_code code,
+                        alineo_error **err) {
     if (code != ALINEO_OK) {
-        (void)al_wrap(err, "%s %s in sandbox %s", doing, job->path, job->sandbox->state->id);
-        al_error_set_sandbox(err, job->sandbox->state->id);
+        const char *id = job->sandbox->state->id;
+        (void)al_wrap(err, "%s %s in sandbox %s", doing, job->request.path, id);
+        al_error_set_sandbox(err, id);
     }
     return code;
 }
 
+alineo_code al_file_mode_check(uint32_t mode, alineo_error **err) {
+    if ((mode & ~07777u) == 0)
+        return ALINEO_OK;
+    return al_fail(err, ALINEO_INVALID_ARGUMENT, "use permission bits, 07777 at most",
+                   "mode is 0%o", mode);
+}
+
+alineo_code al_file_misplaced(const char *doing, const char *field, alineo_error **err) {
+    return al_fail(err, ALINEO_INVALID_ARGUMENT, "leave it at its default",
+                   "%s: `%s` is set, which is for other calls", doing, field);
+}
+
+/* --- whole files ------------------------------------------------------------------------------ */
+
+static alineo_code write_whole(const al_file_job *job, const void *data, size_t size,
+                               alineo_error **err) {
+    al_auto(al_open_file_free) al_open_file *file = NULL;
+    alineo_code code = al_open_file_new(job, true, &file, err);
+    if (code == ALINEO_OK && size > 0)
+        code = job->way->write(file, data, size, err);
+    return code == ALINEO_OK ? job->way->finish(file, err) : code;
+}
+
 alineo_code alineo_file_write(alineo_sandbox *sandbox, const char *path, const void *data,
                               size_t size, const alineo_file_options *options, alineo_error **err) {
+    static const char doing[] = "write a file";
+    alineo_file_options own;
     al_file_job job;
-    const file_way *way;
-    alineo_code code = enter(sandbox, path, options, "write a file", &job, &way, err);
+    alineo_code code = al_file_write_options(options, doing, &own, err);
     if (code == ALINEO_OK && data == NULL && size > 0)
-        code = al_fail(err, ALINEO_INVALID_ARGUMENT, NULL, "write a file: `data` is NULL");
-    if (code == ALINEO_OK && job.offset != 0)
-        code = al_fail(err, ALINEO_INVALID_ARGUMENT, "it is for reading",
-                       "write a file: `offset` is set");
+        code = al_fail(err, ALINEO_INVALID_ARGUMENT, NULL, "%s: `data` is NULL", doing);
+    if (code == ALINEO_OK)
+        code = al_file_enter(sandbox, path, own.call, doing, &job, err);
     if (code != ALINEO_OK)
         return code;
-    return end(&job, "write", way->write(&job, data, size, err), err);
+    al_file_ask_write(&job, &own);
+    return al_file_end(&job, "write", write_whole(&job, data, size, err), err);
+}
+
+static alineo_code fail_too_large(uint64_t max_bytes, alineo_error **err) {
+    return al_fail(err, ALINEO_TOO_LARGE, "raise max_bytes, or read it in parts by `offset`",
+                   "more than %llu bytes are in it", (unsigned long long)max_bytes);
+}
+
+/* Room for what is said to come, as far as it may be, and for a byte that should not. */
+static size_t first_room(uint64_t to_come, uint64_t max_bytes) {
+    uint64_t room = to_come < max_bytes ? to_come : max_bytes;
+    if (to_come == UINT64_MAX)
+        room = PIECE_SIZE / 2;
+    return room < SIZE_MAX / 2 ? (size_t)room + 1 : SIZE_MAX / 2;
+}
+
+/* Reads to the end; one byte more than is allowed tells that there is more. */
+static alineo_code read_whole(const al_file_job *job, uint64_t max_bytes, al_buf *out,
+                              alineo_error **err) {
+    al_auto(al_open_file_free) al_open_file *file = NULL;
+    alineo_code code = al_open_file_new(job, false, &file, err);
+    if (code != ALINEO_OK)
+        return code;
+    size_t capacity = first_room(file->bytes, max_bytes);
+    for (;;) {
+        char *buffer = al_buf_reserve(out, capacity);
+        if (buffer == NULL)
+            return al_fail_memory(err);
+        size_t used = 0;
+        code =
+            al_open_file_read(file, buffer, capacity < PIECE_SIZE ? capacity : PIECE_SIZE, &used, err);
+        if (code == ALINEO_OK)
+            code = al_call_check(job->request.call, "read", err);
+        if (code != ALINEO_OK || used == 0)
+            return code;
+        if (used > max_bytes - out->size)
+            return fail_too_large(max_bytes, err);
+        al_buf_commit(out, used);
+        capacity -= used;
+        if (capacity == 0)
+            capacity = PIECE_SIZE;
+    }
 }
 
 alineo_code alineo_file_read(alineo_sandbox *sandbox, const char *path,
                              const alineo_file_options *options, alineo_bytes *out,
                              alineo_error **err) {
+    static const char doing[] = "read a file";
+    alineo_file_options own;
     al_file_job job;
-    const file_way *way;
-    alineo_code code = enter(sandbox, path, options, "read a file", &job, &way, err);
+    alineo_code code = al_file_read_options(options, true, doing, &own, err);
     if (code == ALINEO_OK && (out == NULL || !AL_STRUCT_HAS(out, data_size)))
         code = al_fail(err, ALINEO_INVALID_ARGUMENT, "initialise it with ALINEO_BYTES_INIT",
-                       "read a file: `out` is not initialised");
+                       "%s: `out` is not initialised", doing);
+    if (code == ALINEO_OK)
+        code = al_file_enter(sandbox, path, own.call, doing, &job, err);
     if (code != ALINEO_OK)
         return code;
+
+    uint64_t max_bytes = own.max_bytes != 0 ? own.max_bytes : default_max_bytes;
+    uint64_t wanted = max_bytes < UINT64_MAX ? max_bytes + 1 : 0;
+    job.request.offset = own.offset;
+    job.request.length =
+        own.length != 0 && (own.length < wanted || wanted == 0) ? own.length : wanted;
     al_auto(al_buf_free) al_buf bytes = AL_BUF_INIT;
-    code = end(&job, "read", way->read(&job, &bytes, err), err);
+    code = al_file_end(&job, "read", read_whole(&job, max_bytes, &bytes, err), err);
     if (code != ALINEO_OK)
         return code;
     size_t size = 0;

@@ -43,9 +43,14 @@ static void plan_free(plan *p) {
 }
 AL_CLEANUP_INSIDE(plan, plan_free);
 
-static int make_env(plan *p, const char *id, const alineo_exec_request *request) {
+static const char *path_of(const process_behaviour *how) {
+    return how->path != NULL ? how->path : PATH_DEFAULT;
+}
+
+static int make_env(plan *p, const process_behaviour *how, const char *id,
+                    const alineo_exec_request *request) {
     al_auto(al_kv_free) al_kv env = AL_KV_INIT;
-    int rc = al_kv_set(&env, "PATH", PATH_DEFAULT);
+    int rc = al_kv_set(&env, "PATH", path_of(how));
     if (rc == 0)
         rc = al_kv_set(&env, "HOME", p->folder);
     for (size_t i = 0; rc == 0 && request->env != NULL && request->env[i] != NULL; i += 2)
@@ -67,7 +72,7 @@ static int judge(const char *path) {
 }
 
 /* Looks for the program as a shell does. */
-static int find_program(plan *p, const char *name) {
+static int find_program(plan *p, const process_behaviour *how, const char *name) {
     p->exit_code = 127;
     if (strchr(name, '/') != NULL) {
         char *path = name[0] == '/' ? al_strdup(name) : al_strf("%s/%s", p->cwd, name);
@@ -81,7 +86,7 @@ static int find_program(plan *p, const char *name) {
         return 0;
     }
     al_auto(al_strv_free) al_strv folders = AL_STRV_INIT;
-    int rc = al_strv_split(&folders, PATH_DEFAULT, ':');
+    int rc = al_strv_split(&folders, path_of(how), ':');
     for (size_t i = 0; rc == 0 && i < folders.count && p->program == NULL; i++) {
         char *path = al_strf("%s/%s", folders.items[i], name);
         if (path == NULL)
@@ -211,9 +216,9 @@ static alineo_code prepare(process_provider *provider, const char *id, plan *p,
                           strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return host->fail(host, err, ALINEO_NOT_A_DIRECTORY, NULL, "cwd %s", p->cwd);
-    int rc = make_env(p, id, request);
+    int rc = make_env(p, &provider->behaviour, id, request);
     if (rc == 0)
-        rc = find_program(p, request->argv[0]);
+        rc = find_program(p, &provider->behaviour, request->argv[0]);
     if (rc == 0)
         rc = make_script(p, request);
     if (rc != 0)
