@@ -47,10 +47,12 @@ typedef struct counting_sandbox {
 
 typedef struct counting_file {
     char *path;
-    char *data;
+    alineo_file_type type;
+    char *data; /* of a link its text, with a NUL behind */
     size_t size;
-    uint32_t mode;
+    uint32_t mode;  /* as it was asked for; 0 = not */
     uint32_t flags; /* of the request that wrote it */
+    char owner[64], group[64];
 } counting_file;
 
 typedef struct counting_provider {
@@ -77,12 +79,13 @@ typedef struct counting_provider {
     int64_t create_ms;           /* how long a create takes; a cancel ends it */
     atomic_int destroy_failures; /* so many answer `failure` and destroy nothing */
     atomic_int list_failures;
-    size_t page;         /* sandboxes a page; 0 = all */
-    int hides;           /* lists show nothing */
-    int incomplete;      /* lists say that they are */
-    int same_cursor;     /* lists give the same cursor for ever */
-    int files_by_calls;  /* no descriptors for files */
-    atomic_llong now_ms; /* its clock, for lifetimes */
+    size_t page;            /* sandboxes a page; 0 = all */
+    int hides;              /* lists show nothing */
+    int incomplete;         /* lists say that they are */
+    int same_cursor;        /* lists give the same cursor for ever */
+    int files_by_calls;     /* no descriptors for files */
+    const char *tells_also; /* lists of files tell of this regular file too; NULL = none */
+    atomic_llong now_ms;    /* its clock, for lifetimes */
 
     atomic_int creates, gets, destroys, lists, renews, probes, opens, closes, reads, writes;
 } counting_provider;

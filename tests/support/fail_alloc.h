@@ -21,6 +21,14 @@ bool fail_alloc_happened(void);
 /* Allocations tried since the last fail_alloc_at or fail_alloc_from. */
 size_t fail_alloc_count(void);
 
+/* Until the end of the scope no allocation of this thread fails or counts: for what a test does by
+ * itself on the way. */
+void fail_alloc_spare(void);
+void fail_alloc_spare_end(char *scope);
+#define FAIL_ALLOC_SPARED                                                                          \
+    __attribute__((cleanup(fail_alloc_spare_end), unused)) char fail_alloc_scope = 0;              \
+    fail_alloc_spare()
+
 /* Calls RUN(STATE) again and again, in the n-th round with the n-th allocation failing, until a
  * round is reached in which none failed; then all over with every later allocation failing too. RUN
  * asserts for itself; it learns from fail_alloc_happened() whether success is owed. Gives the
