@@ -127,8 +127,8 @@ static alineo_code read_whole(const al_file_job *job, uint64_t max_bytes, al_buf
         if (buffer == NULL)
             return al_fail_memory(err);
         size_t used = 0;
-        code =
-            al_open_file_read(file, buffer, capacity < PIECE_SIZE ? capacity : PIECE_SIZE, &used, err);
+        code = al_open_file_read(file, buffer, capacity < PIECE_SIZE ? capacity : PIECE_SIZE, &used,
+                                 err);
         if (code == ALINEO_OK)
             code = al_call_check(job->request.call, "read", err);
         if (code != ALINEO_OK || used == 0)

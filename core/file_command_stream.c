@@ -34,8 +34,8 @@ static const char read_script[] =
                        "why \"$1\"\n";
 
 /* $1 path, $2 the folder to make above it or "", $3 mode or "", $4 "a", "x" or "". A mode is set
- * before there is anything to see, and again when writing has taken special bits away. At the end it
- * says how large the file is, unless it appended. */
+ * before there is anything to see, and again when writing has taken special bits away. At the end
+ * it says how large the file is, unless it appended. */
 static const char write_script[] = AL_FILE_SCRIPT_WHY AL_FILE_SCRIPT_ABOVE
     "[ -d \"$1\" ] && exit 103\n"
     "[ -f \"$1\" ] || ! [ -e \"$1\" ] || exit 105\n"

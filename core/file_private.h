@@ -83,10 +83,10 @@ alineo_code al_file_misplaced(const char *doing, const char *field, alineo_error
 /* --- file_stream.c: open files ---------------------------------------------------------------- */
 
 alineo_code al_open_file_new(const al_file_job *job, bool writing, al_open_file **out,
-                         alineo_error **err);
+                             alineo_error **err);
 /** As the way's read, within the limit. */
 alineo_code al_open_file_read(al_open_file *file, void *buffer, size_t capacity, size_t *used,
-                         alineo_error **err);
+                              alineo_error **err);
 /** Takes NULL. */
 void al_open_file_free(al_open_file *file);
 AL_CLEANUP(al_open_file *, al_open_file_free);

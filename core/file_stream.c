@@ -75,7 +75,7 @@ void al_file_ask_write(al_file_job *job, const alineo_file_options *options) {
 /* --- open files ------------------------------------------------------------------------------- */
 
 alineo_code al_open_file_new(const al_file_job *job, bool writing, al_open_file **out,
-                         alineo_error **err) {
+                             alineo_error **err) {
     alineo_code code = job->way->open(job, writing, out, err);
     if (code != ALINEO_OK)
         return code;
@@ -87,7 +87,7 @@ alineo_code al_open_file_new(const al_file_job *job, bool writing, al_open_file 
 }
 
 alineo_code al_open_file_read(al_open_file *file, void *buffer, size_t capacity, size_t *used,
-                         alineo_error **err) {
+                              alineo_error **err) {
     *used = 0;
     if (file->left == 0)
         return ALINEO_OK;

@@ -17,7 +17,7 @@ const counting_file *counting_file_at(counting_provider *provider, const char *p
 void counting_put(counting_provider *provider, const char *path, alineo_file_type type,
                   const void *data, size_t size, uint32_t mode);
 
-/* --- for counting_files.c and counting_tree.c -------------------------------------------------- */
+/* --- for counting_files.c and counting_tree.c ------------------------------------------------- */
 
 void counting_add_tree(alineo_provider_table *table);
 counting_file *counting_find(counting_provider *provider, const char *path);

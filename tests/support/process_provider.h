@@ -24,7 +24,7 @@ typedef struct process_behaviour {
     bool tells_early;        /* the descriptor tells at once, exec_wait knows nothing yet */
     bool ignores_timeout;
     bool ignores_cancel;
-    const char *path; /* PATH of commands; NULL = the usual one */
+    const char *path;          /* PATH of commands; NULL = the usual one */
     alineo_code start_failure; /* exec_start fails with it; 0 = it does not */
     alineo_code cancel_failure;
     bool has_no_stdin;            /* and says so; to be set before the client opens */
