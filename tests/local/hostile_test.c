@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,6 +230,119 @@ static void a_start_that_was_given_up_is_not_made_later(void **state) {
     free(local_output(&f, id, "sleep 0.3; test ! -e /tmp/late"));
 }
 
+static void hundreds_of_commands_that_left_something_running_are_no_hindrance(void **state) {
+    (void)state;
+    enum {
+        COUNT = 700
+    };
+    for (int i = 0; i < COUNT; i++)
+        free(local_output(&f, id, "sleep 4444 & true"));
+    assert_alive();
+    char *count = local_output(&f, id, "pgrep -fc '[s]leep 4444'; pkill -f '[s]leep 4444'");
+    assert_string_equal(count, "700\n");
+    free(count);
+    assert_alive();
+}
+
+struct starter {
+    pthread_t thread;
+    const char *text;
+    bool is_fine;
+};
+
+static void *start_some(void *user) {
+    struct starter *starter = user;
+    const char *env[] = {"TEXT", starter->text, NULL};
+    const char *argv[] = {"sh", "-c", "echo ${#TEXT}", NULL};
+    alineo_exec_request request = {
+        .size = sizeof(request), .exec_id = "many", .argv = argv, .env = env};
+    starter->is_fine = true;
+    for (int i = 0; i < 5; i++) {
+        alineo_exec_io io = ALINEO_EXEC_IO_INIT;
+        alineo_exec_status status = ALINEO_EXEC_STATUS_INIT;
+        alineo_error *err = NULL;
+        char text[16] = "";
+        if (f.table->exec_start(f.self, id, &request, &io, &err) != ALINEO_OK ||
+            f.table->exec_wait(f.self, io.exec, 60000, &status, &err) != ALINEO_OK ||
+            status.exit_code != 0 || read(io.stdout_fd, text, sizeof(text) - 1) < 0 ||
+            strcmp(text, "30000\n") != 0)
+            starter->is_fine = false;
+        alineo_error_free(err);
+        if (io.exec != NULL)
+            local_let_go(&f, &io);
+    }
+    return NULL;
+}
+
+static void many_threads_start_large_commands_at_once(void **state) {
+    (void)state;
+    static struct starter starters[64];
+    static char text[30001];
+    memset(text, 'x', sizeof(text) - 1);
+    for (size_t i = 0; i < AL_COUNT(starters); i++) {
+        starters[i].text = text;
+        assert_int_equal(pthread_create(&starters[i].thread, NULL, start_some, &starters[i]), 0);
+    }
+    for (size_t i = 0; i < AL_COUNT(starters); i++) {
+        assert_int_equal(pthread_join(starters[i].thread, NULL), 0);
+        assert_true(starters[i].is_fine);
+    }
+}
+
+static int32_t count_entry(void *user, const alineo_file_info *info) {
+    (void)info;
+    (*(size_t *)user)++;
+    return 0;
+}
+
+static void a_guest_that_kills_everything_it_can_only_hurts_itself(void **state) {
+    (void)state;
+    alineo_exec_io io;
+    alineo_error *err = NULL;
+    local_start(&f, id, "while :; do kill -9 -1; done", 2000, &io);
+    for (int i = 0; i < 100; i++) {
+        size_t count = 0;
+        alineo_file_request request = {.size = sizeof(request), .path = "/usr/bin"};
+        alineo_code code = f.table->file_list(f.self, id, &request, count_entry, &count, &err);
+        /* Whole, or said not to be. */
+        if (code == ALINEO_OK)
+            assert_true(count > 50);
+        else
+            local_assert_code(code, &err, ALINEO_IO);
+    }
+    local_assert_ok(f.table->exec_cancel(f.self, io.exec, &err), &err);
+    alineo_exec_status status = ALINEO_EXEC_STATUS_INIT;
+    local_assert_ok(f.table->exec_wait(f.self, io.exec, 10000, &status, &err), &err);
+    local_let_go(&f, &io);
+    assert_alive();
+}
+
+static void what_guests_make_of_their_user_database_hurts_nobody_else(void **state) {
+    (void)state;
+    static const char *const deeds[] = {
+        "rm -f /etc/passwd /etc/group",
+        "rm -f /etc/passwd; mkfifo /etc/passwd",
+        "rm -f /etc/passwd; ln -s /dev/zero /etc/passwd",
+        "rm -f /etc/passwd; head -c 3000000 /dev/zero > /etc/passwd",
+        "rm -f /etc/passwd; head -c 300000 /dev/urandom > /etc/passwd",
+        "rm -f /etc/passwd; yes : | head -c 500000 > /etc/passwd",
+    };
+    const char *argv[] = {"true", NULL};
+    for (size_t i = 0; i < AL_COUNT(deeds); i++) {
+        alineo_error *err = NULL;
+        alineo_exec_io io = ALINEO_EXEC_IO_INIT;
+        alineo_exec_request request = {
+            .size = sizeof(request), .exec_id = "user", .argv = argv, .user = "nobody"};
+        free(local_output(&f, id, deeds[i]));
+        local_assert_code(f.table->exec_start(f.self, id, &request, &io, &err), &err,
+                          ALINEO_INVALID_ARGUMENT);
+        size_t count = 0;
+        alineo_file_request file = {.size = sizeof(file), .path = "/etc"};
+        local_assert_ok(f.table->file_stat(f.self, id, &file, count_entry, &count, &err), &err);
+        assert_int_equal(count, 1);
+    }
+}
+
 static void guests_find_no_socket_of_ours(void **state) {
     (void)state;
     char *seen = local_output(&f, id,
@@ -253,6 +367,10 @@ int main(void) {
         TEST(strangers_are_not_answered),
         TEST(a_start_that_was_given_up_is_not_made_later),
         TEST(guests_find_no_socket_of_ours),
+        TEST(many_threads_start_large_commands_at_once),
+        TEST(hundreds_of_commands_that_left_something_running_are_no_hindrance),
+        TEST(a_guest_that_kills_everything_it_can_only_hurts_itself),
+        TEST(what_guests_make_of_their_user_database_hurts_nobody_else),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -402,6 +403,29 @@ static void a_flood_of_processes_leaves_the_sandbox_answering(void **state) {
     free(left);
 }
 
+static void a_full_disk_is_said_to_be_full_and_got_over(void **state) {
+    (void)state;
+    char id[129];
+    assert_int_equal(mkdir(f.state_dir, 0700), 0);
+    assert_int_equal(mount("tmpfs", f.state_dir, "tmpfs", 0, "size=4m,mode=0700"), 0);
+    local_fixture_create(&f, NULL, id);
+    free(local_output(&f, id, "head -c 10000000 /dev/zero > /root/big 2>/dev/null; test $? != 0"));
+    static char bytes[65536];
+    alineo_error *err = NULL;
+    alineo_file_io io = ALINEO_FILE_IO_INIT;
+    alineo_file_request file = {.size = sizeof(file), .path = "/root/big2"};
+    alineo_code code = f.table->file_open_write(f.self, id, &file, &io, &err);
+    if (code == ALINEO_OK) {
+        code = f.table->file_write(f.self, io.file, bytes, sizeof(bytes), &err);
+        f.table->file_close(f.self, io.file);
+    }
+    local_assert_code(code, &err, ALINEO_NO_SPACE);
+    free(local_output(&f, id, "rm /root/big && echo fits > /root/small"));
+    destroy(f.self, id);
+    assert_goes_away(id);
+    assert_int_equal(umount2(f.state_dir, MNT_DETACH), 0);
+}
+
 /* --- changed -----------------------------------------------------------------------------------*/
 
 static void metadata_is_merged(void **state) {
@@ -577,6 +601,7 @@ int main(void) {
         TEST(a_command_killed_for_memory_says_so),
         TEST(at_the_limit_of_processes_nothing_more_starts_until_some_end),
         TEST(a_flood_of_processes_leaves_the_sandbox_answering),
+        TEST(a_full_disk_is_said_to_be_full_and_got_over),
         TEST(metadata_is_merged),
         TEST(a_lifetime_ends_the_sandbox_and_that_is_remembered),
         TEST(a_renewed_sandbox_lives_on_and_ends_at_its_new_time),

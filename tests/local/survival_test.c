@@ -402,6 +402,42 @@ static bool is_every_folder_listed(void *user) {
            count_entries(f.state_dir, "sandboxes") == listed;
 }
 
+static void a_bound_sandbox_ends_though_a_child_of_its_host_lives(void **state) {
+    (void)state;
+    int ends[2];
+    char ids[129];
+    char alive;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        /* The child has copies of everything that the host had, and keeps them. */
+        if (setpgid(0, 0) != 0)
+            _exit(1);
+        f.self = local_fixture_again(&f);
+        char made[129] = "";
+        alineo_error *err = NULL;
+        alineo_create_request request = {.size = sizeof(request), .image = "host", .bound = 1};
+        if (f.table->create(f.self, &request, NULL, copy_id, made, &err) != ALINEO_OK)
+            _exit(1);
+        pid_t child = fork();
+        if (child != 0 && write(ends[1], made, strlen(made)) < 0)
+            _exit(1);
+        for (;;)
+            (void)pause();
+    }
+    ssize_t size = read(ends[0], ids, sizeof(ids) - 1);
+    assert_true(size > 0);
+    ids[size] = '\0';
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(local_eventually(is_not_there, ids));
+    assert_int_equal(kill(-pid, SIGKILL), 0);
+    (void)close(ends[1]);
+    assert_int_equal(read(ends[0], &alive, 1), 0);
+    (void)close(ends[0]);
+}
+
 static void a_host_that_is_killed_leaves_a_whole_sandbox_or_none(void **state) {
     (void)state;
     for (int round = 0; round < ROUNDS / 2; round++) {
@@ -552,6 +588,7 @@ int main(void) {
         TEST(a_create_that_is_cancelled_at_any_moment_leaves_nothing),
         TEST(a_create_whose_helper_or_supervisor_is_killed_leaves_nothing),
         TEST(a_bound_sandbox_ends_with_its_host_whenever_that_is_killed),
+        TEST(a_bound_sandbox_ends_though_a_child_of_its_host_lives),
         TEST(a_host_that_is_killed_leaves_a_whole_sandbox_or_none),
         TEST(a_sandbox_outlives_the_host_that_made_it),
         TEST(a_sandbox_outlives_the_thread_that_made_it),

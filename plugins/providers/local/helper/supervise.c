@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -101,18 +100,8 @@ static void supervisor_init(struct local_supervisor *supervisor) {
     al_list_init(&supervisor->runs);
 }
 
-/* Each running command holds descriptors here: as many as the system lets us have. */
-static void raise_fd_limit(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* What must be there before anything can be answered. */
 static int begin(struct local_supervisor *supervisor, int fd) {
-    raise_fd_limit();
     supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int rc = supervisor->epoll_fd < 0 ? errno : 0;
     if (rc == 0)

@@ -20,6 +20,7 @@
 
 enum {
     START_FDS_MAX = 6,
+    PIPE_SIZE = 256 * 1024,
     EXIT_NOT_EXECUTABLE = 126,
     EXIT_NOT_FOUND = 127
 };
@@ -241,6 +242,8 @@ static int add_output(struct local_run *run, struct start_fds *fds, struct local
     if (rc != 0)
         return rc;
     run->peer_fds[run->peer_count++] = end;
+    /* Fewer changes between writer and reader; where it is refused the usual size does. */
+    (void)fcntl(end, F_SETPIPE_SZ, PIPE_SIZE);
     return al_fd_dup(end, &kept->fd);
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/util/file.h"
@@ -66,6 +68,25 @@ static int watch_pid1(struct local_supervisor *supervisor, int socket_fd) {
                              local_pid1_end_ready);
 }
 
+/* Each command that runs, or left something running, holds descriptors here: as many as we may
+ * have. Where it is refused there can be fewer of them. */
+static void raise_fd_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* A socket pair to pid 1. Room for many starts at once: nothing here waits for it. */
+static int make_pair(int *ours, int *theirs) {
+    static const int size = 4 * 1024 * 1024;
+    int rc = al_msg_pair(ours, theirs);
+    if (rc != 0)
+        return rc;
+    return setsockopt(*ours, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) == 0 ? 0 : errno;
+}
+
 static int build_box(struct local_supervisor *supervisor, const struct local_image *image,
                      const struct local_mounts *mounts, struct local_fault *fault) {
     const struct local_create *create = &supervisor->create;
@@ -73,7 +94,7 @@ static int build_box(struct local_supervisor *supervisor, const struct local_ima
     make_hostname(create->id, hostname);
     al_autofd int ours = -1;
     al_autofd int theirs = -1;
-    int rc = al_msg_pair(&ours, &theirs);
+    int rc = make_pair(&ours, &theirs);
     if (rc != 0)
         return local_fault_set(fault, rc, "make the socket to the sandbox's first process");
     const char *const layers[] = {image->layer};
@@ -96,6 +117,7 @@ static int build_box(struct local_supervisor *supervisor, const struct local_ima
     if (rc != 0)
         return rc;
     supervisor->is_built = true;
+    raise_fd_limit();
     rc = watch_pid1(supervisor, al_steal_fd(&ours));
     return rc == 0 ? 0 : local_fault_set(fault, rc, "watch the sandbox's first process");
 }
