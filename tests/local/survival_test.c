@@ -141,6 +141,7 @@ static void a_killed_supervisor_takes_the_sandbox_with_it(void **state) {
     f.host.host.free(&f.host.host, status.detail);
     local_let_go(&f, &io);
     /* What it left is found by whoever looks next, and why it is gone is remembered. */
+    assert_true(local_eventually(has_no_process, id));
     get_state(id, ALINEO_STATE_TERMINATED);
     assert_true(local_eventually(is_not_there, id));
     const char *argv[] = {"true", NULL};
