@@ -17,7 +17,7 @@ static void expect_end(alineo_exec *exec) {
 
 /* Whether the outcome is there already, read or not. */
 static bool has_ended(const alineo_exec *exec) {
-    return exec->status_fd >= 0 &&
+    return exec->status_fd >= 0 && !exec->status_quiet &&
            al_poll_fd(exec->status_fd, POLLIN, al_deadline_after_ms(0), NULL) == 0;
 }
 
@@ -157,8 +157,9 @@ static int64_t backstop_ms(const alineo_exec *exec) {
  * that is found paused gets all of its time again. */
 static int64_t fire_backstop(al_timer *timer) {
     alineo_exec *exec = AL_CONTAINER(timer, alineo_exec, backstop);
+    /* If that is not true, it is found out by whoever consumes it. */
     if (has_ended(exec))
-        return 0;
+        return AL_EXEC_TIMEOUT_GRACE_MS;
     if (is_paused(exec))
         return backstop_ms(exec);
     atomic_store(&exec->timed_out, 1);

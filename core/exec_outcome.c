@@ -123,8 +123,12 @@ void al_exec_outcome_look(alineo_exec *exec) {
     }
     if (code == ALINEO_TIMEOUT) {
         /* It told too early. Its descriptor would wake us all the time: ask by the clock. */
+        bool was_believed = !exec->status_quiet;
         al_exec_status_arm(exec, false);
         al_exec_look_by_clock(exec);
+        /* A cancel did nothing then, since it seemed to have ended. */
+        if (was_believed && exec->cancelled)
+            al_exec_end_or_lose(exec);
     } else if (code == ALINEO_OK) {
         take_status(exec, &status);
     } else {

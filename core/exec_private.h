@@ -127,7 +127,6 @@ struct alineo_exec {
     al_exec_phase phase;
     bool is_cut; /* output was lost on the way */
     bool status_armed;
-    bool status_quiet;         /* status_fd told, and the provider said "not yet" */
     al_exec_stream streams[2]; /* stdout, or the terminal; stderr */
     unsigned turn;             /* the stream to look at first */
     char *buffer;
@@ -150,7 +149,8 @@ struct alineo_exec {
 
     /* Any thread's. */
     pthread_mutex_t lock;
-    al_exec_link *link; /* guarded by lock; NULL once the command has ended */
+    al_exec_link *link;       /* guarded by lock; NULL once the command has ended */
+    atomic_bool status_quiet; /* status_fd told, and the provider said "not yet" */
     atomic_int cancelled;
     atomic_int timed_out;
     atomic_int closing;
@@ -244,8 +244,8 @@ alineo_code al_exec_input_init(al_exec_input *input, const alineo_exec_options *
                                alineo_error **err);
 /** The write end was handed over (-1 = there is none); from now on it is the input's. */
 alineo_code al_exec_input_open(alineo_exec *exec, int fd, alineo_error **err);
-/** Moves what can be moved now. */
-void al_exec_input_step(alineo_exec *exec);
+/** Moves what can be moved now; `ready` are AL_READY_* bits. */
+void al_exec_input_step(alineo_exec *exec, unsigned ready);
 /** The command has ended: no more is written. */
 void al_exec_input_close(alineo_exec *exec);
 void al_exec_input_clear(al_exec_input *input);

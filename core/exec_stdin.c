@@ -147,9 +147,12 @@ static int move_piece(alineo_exec *exec) {
     return rc;
 }
 
-void al_exec_input_step(alineo_exec *exec) {
+void al_exec_input_step(alineo_exec *exec, unsigned ready) {
+    const unsigned wanted = AL_READY_STDIN | AL_READY_SOURCE | AL_READY_TICK;
     al_exec_input *input = &exec->input;
     if (input->kind != ALINEO_STDIN_BYTES && input->kind != ALINEO_STDIN_FD)
+        return;
+    if ((input->fd_armed || input->source_armed) && (ready & wanted) == 0)
         return;
     for (int i = 0; i < PIECES_A_STEP; i++)
         if (input->fd < 0 || move_piece(exec) != 0)
@@ -171,7 +174,7 @@ alineo_code al_exec_input_open(alineo_exec *exec, int fd, alineo_error **err) {
     int rc = al_fd_set_nonblock(fd, true);
     if (rc != 0)
         return al_fail_errno(err, ALINEO_IO, rc, NULL, "exec: prepare stdin");
-    al_exec_input_step(exec);
+    al_exec_input_step(exec, 0);
     return ALINEO_OK;
 }
 
@@ -229,7 +232,7 @@ static void end_write(al_exec_input *input) {
 static int wait_writable(alineo_exec *exec, al_deadline deadline) {
     struct pollfd fds[] = {{.fd = exec->input.fd, .events = POLLOUT},
                            {.fd = exec->input.wake_fd, .events = POLLIN},
-                           {.fd = exec->status_fd, .events = POLLIN}};
+                           {.fd = exec->status_quiet ? -1 : exec->status_fd, .events = POLLIN}};
     for (;;) {
         int count = poll(fds, AL_COUNT(fds), al_deadline_poll_ms(deadline));
         if (count < 0 && errno != EINTR)

@@ -69,7 +69,7 @@ static void look_at_clock(alineo_exec *exec) {
 }
 
 static void step_running(alineo_exec *exec, unsigned ready) {
-    al_exec_input_step(exec);
+    al_exec_input_step(exec, ready);
     if ((ready & AL_READY_STATUS) != 0 || exec->status_quiet)
         al_exec_outcome_look(exec);
     if (exec->phase == AL_EXEC_RUNNING && (ready & (AL_READY_WAKE | AL_READY_TICK)) != 0)

@@ -389,6 +389,20 @@ static void a_status_that_tells_too_early_is_asked_again(void **state) {
     exec_gives(world, "sleep 0.3; echo x", NULL, "x\n", 2);
 }
 
+static void a_status_that_tells_too_early_does_not_hinder_a_cancel(void **state) {
+    exec_world *world = *state;
+    world->provider.behaviour.tells_early = true;
+    for (int i = 0; i < 2; i++) {
+        alineo_exec *exec = exec_start(world, "sleep 60", NULL);
+        alineo_exec_event event = ALINEO_EXEC_EVENT_INIT;
+        if (i == 0)
+            assert_int_equal(alineo_exec_next(exec, 50, &event, NULL), ALINEO_OK);
+        assert_int_equal(alineo_exec_cancel(exec, NULL), ALINEO_OK);
+        assert_int_equal(alineo_exec_wait(exec, NULL, NULL), ALINEO_CANCELLED);
+        alineo_exec_free(exec);
+    }
+}
+
 static void a_provider_may_hand_over_streams_without_a_status(void **state) {
     exec_world *world = *state;
     world->provider.behaviour.no_status = true;
@@ -485,6 +499,7 @@ int main(void) {
         EXEC_TEST_PUMPED(a_link_that_breaks_is_lost_and_never_a_success),
         EXEC_TEST_BOTH(an_outcome_that_never_comes_is_lost_after_a_cancel),
         EXEC_TEST(a_status_that_tells_too_early_is_asked_again),
+        EXEC_TEST(a_status_that_tells_too_early_does_not_hinder_a_cancel),
         EXEC_TEST(a_provider_may_hand_over_streams_without_a_status),
         EXEC_TEST(a_start_that_fails_leaves_a_start_that_did_not_happen),
         EXEC_TEST_BOTH(a_folder_that_is_not_there_is_told_by_the_start),
