@@ -82,6 +82,20 @@ void al_journal_enqueue(al_journal *journal, al_journal_entry *entry, size_t cha
     al_list_append(&journal->queue, &entry->link);
 }
 
+void al_journal_keep_spare(al_journal *journal, al_buf *payload) {
+    if (journal->spare_count == AL_JOURNAL_SPARE_COUNT ||
+        payload->capacity < AL_JOURNAL_CHUNK_SIZE || payload->capacity > 2 * AL_JOURNAL_CHUNK_SIZE)
+        return;
+    al_buf_clear(payload);
+    journal->spares[journal->spare_count++] = *payload;
+    *payload = (al_buf)AL_BUF_INIT;
+}
+
+void al_journal_drop_spares(al_journal *journal) {
+    while (journal->spare_count > 0)
+        al_buf_free(&journal->spares[--journal->spare_count]);
+}
+
 void al_journal_kick(al_journal *journal) {
     if (!journal->writer_waits)
         return;
@@ -140,6 +154,7 @@ static void free_entries(al_list *list) {
 static void destroy(al_journal *journal) {
     free_entries(&journal->queue);
     free_entries(&journal->refused);
+    al_journal_drop_spares(journal);
     free(journal->failure);
     free(journal->failure_hint);
     free(journal->watches);

@@ -45,28 +45,46 @@ static int write_suffix(al_buf *out, const char *exec_id) {
     return rc;
 }
 
+size_t al_journal_payload_size(const al_journal_entry *entry, size_t raw_size) {
+    return strlen(entry->prefix) + strlen(entry->suffix) + al_base64_encoded_size(raw_size) + 64;
+}
+
+/* False when it is no text, or there is no memory for it as text. */
+static bool seal_as_text(al_buf *out, const char *data, size_t size) {
+    if (!al_utf8_is_text(data, size))
+        return false;
+    al_buf_append_str(out, "\"text\":");
+    al_json_writer w;
+    al_json_write_init(&w, out);
+    al_json_write_str_n(&w, data, size);
+    return al_json_write_finish(&w) == 0;
+}
+
+static void seal_as_base64(al_buf *out, const char *data, size_t size) {
+    al_buf_append_str(out, "\"encoding\":\"base64\",\"data\":\"");
+    al_base64_append(out, data, size);
+    al_buf_append_char(out, '"');
+}
+
 int al_journal_seal(al_journal_entry *entry) {
-    const al_buf *raw = &entry->raw;
+    const char *data = entry->source != NULL ? entry->source : entry->raw.data;
+    size_t size = entry->source != NULL ? entry->source_size : entry->raw.size;
     al_buf *out = &entry->payload;
     al_buf_clear(out);
+    if (al_buf_reserve(out, al_journal_payload_size(entry, size)) == NULL)
+        return ENOMEM;
     al_buf_append_str(out, entry->prefix);
-    if (al_utf8_is_text(raw->data, raw->size)) {
-        al_buf_append_str(out, "\"text\":");
-        al_json_writer w;
-        al_json_write_init(&w, out);
-        al_json_write_str_n(&w, raw->data, raw->size);
-        if (al_json_write_finish(&w) != 0)
-            return ENOMEM;
-    } else {
-        al_buf_append_str(out, "\"encoding\":\"base64\",\"data\":\"");
-        al_base64_append(out, raw->data, raw->size);
-        al_buf_append_char(out, '"');
+    if (!seal_as_text(out, data, size)) {
+        al_buf_clear(out);
+        al_buf_append_str(out, entry->prefix);
+        seal_as_base64(out, data, size);
     }
     al_buf_append_str(out, entry->suffix);
     if (out->error != 0)
         return ENOMEM;
     entry->row.payload = al_buf_str(out);
     entry->row.payload_size = out->size;
+    entry->source = NULL;
     al_buf_free(&entry->raw);
     return 0;
 }
@@ -178,7 +196,7 @@ static void part(const al_journal_stream *stream, const char *data, size_t size,
     c->body_size = size;
 }
 
-static al_journal_entry *entry_new(const al_journal_stream *stream, size_t size) {
+static al_journal_entry *entry_new(const al_journal_stream *stream) {
     const al_event event = {.sandbox_id = stream->sandbox_id,
                             .name = stream->name,
                             .event = "exec_event",
@@ -188,16 +206,44 @@ static al_journal_entry *entry_new(const al_journal_stream *stream, size_t size)
         return NULL;
     entry->state = AL_ENTRY_OPEN;
     entry->due_ns = al_clock_monotonic_ns() + AL_JOURNAL_CHUNK_MS * INT64_C(1000000);
-    if (al_buf_reserve(&entry->raw, size) == NULL) {
+    return entry;
+}
+
+/* An entry that output of this size is copied into, to be joined by more. */
+static al_journal_entry *entry_to_join(const al_journal_stream *stream, size_t size) {
+    al_journal_entry *entry = entry_new(stream);
+    if (entry != NULL && al_buf_reserve(&entry->raw, size) == NULL) {
         al_journal_entry_free(entry);
         return NULL;
     }
     return entry;
 }
 
-/* Makes room for `size` bytes in the open entry and in as many new ones as that can need, so that
+/* An entry that is sealed at once from where the output lies. */
+static al_journal_entry *entry_at_once(const al_journal_stream *stream) {
+    al_journal_entry *entry = entry_new(stream);
+    if (entry == NULL)
+        return NULL;
+    al_journal *journal = stream->journal;
+    if (journal->spare_count > 0)
+        entry->payload = journal->spares[--journal->spare_count];
+    if (al_buf_reserve(&entry->payload, al_journal_payload_size(entry, AL_JOURNAL_CHUNK_SIZE)) ==
+        NULL) {
+        al_journal_entry_free(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+static bool is_at_once(const al_journal_entry *entry) {
+    return entry->payload.capacity > 0;
+}
+
+/* Makes room for the chunk in the open entry and in as many new ones as it can need, so that
  * nothing can fail later. */
-static int prepare(al_journal_stream *stream, size_t size, al_list *fresh) {
+static int prepare(al_journal_stream *stream, const chunk *c, al_list *fresh) {
+    size_t size = c->head_size + c->body_size;
+    bool joins = stream->open != NULL || c->head_size > 0;
     if (stream->open != NULL) {
         size_t free_size = AL_JOURNAL_CHUNK_SIZE - stream->open->raw.size;
         size_t part_size = size < free_size ? size : free_size;
@@ -211,7 +257,9 @@ static int prepare(al_journal_stream *stream, size_t size, al_list *fresh) {
     }
     while (size > 0) {
         al_journal_entry *entry =
-            entry_new(stream, size < AL_JOURNAL_CHUNK_SIZE ? size : AL_JOURNAL_CHUNK_SIZE);
+            joins || size < ENTRY_FULL_SIZE
+                ? entry_to_join(stream, size < AL_JOURNAL_CHUNK_SIZE ? size : AL_JOURNAL_CHUNK_SIZE)
+                : entry_at_once(stream);
         if (entry == NULL)
             return ENOMEM;
         al_list_append(fresh, &entry->link);
@@ -238,6 +286,11 @@ static void close_full(al_journal_stream *stream, sealed *full) {
     full->entries[full->count++] = entry;
 }
 
+/* How much of the output goes into an entry with so much room: no character is split. */
+static size_t part_for(const char *data, size_t size, size_t room) {
+    return size <= room ? size : room - al_utf8_tail(data, room);
+}
+
 /* Adds what prepare() made room for. */
 static void add(al_journal_stream *stream, const char *data, size_t size, al_list *fresh,
                 sealed *full) {
@@ -250,17 +303,18 @@ static void add(al_journal_stream *stream, const char *data, size_t size, al_lis
             al_journal_enqueue(journal, stream->open, 0);
         }
         al_journal_entry *entry = stream->open;
-        size_t n = AL_JOURNAL_CHUNK_SIZE - entry->raw.size;
-        if (n < size)
-            n -= al_utf8_tail(data, n);
-        else
-            n = size;
-        al_buf_append(&entry->raw, data, n);
+        size_t n = part_for(data, size, AL_JOURNAL_CHUNK_SIZE - entry->raw.size);
+        if (is_at_once(entry)) {
+            entry->source = data;
+            entry->source_size = n;
+        } else {
+            al_buf_append(&entry->raw, data, n);
+        }
         entry->charge += n;
         journal->queued_size += n;
         data += n;
         size -= n;
-        if (size > 0 || entry->raw.size >= ENTRY_FULL_SIZE)
+        if (size > 0 || is_at_once(entry) || entry->raw.size >= ENTRY_FULL_SIZE)
             close_full(stream, full);
     }
 }
@@ -285,7 +339,7 @@ static al_room take_chunk(al_journal_stream *stream, const chunk *c, size_t size
     al_list fresh;
     al_list_init(&fresh);
     bool has_room = al_journal_has_room(journal, size);
-    if (!has_room || prepare(stream, c->head_size + c->body_size, &fresh) != 0) {
+    if (!has_room || prepare(stream, c, &fresh) != 0) {
         drop_all(&fresh);
         if (journal->on_failure == AL_ON_FAILURE_GAP) {
             stream->gap += size;
@@ -325,7 +379,8 @@ void al_journal_stream_end(al_journal_stream *stream) {
     if (stream->tail_size > 0) {
         al_list fresh;
         al_list_init(&fresh);
-        if (prepare(stream, stream->tail_size, &fresh) == 0)
+        chunk c = {.head_size = stream->tail_size};
+        if (prepare(stream, &c, &fresh) == 0)
             add(stream, stream->tail, stream->tail_size, &fresh, &full);
         else
             stream->gap += stream->tail_size;

@@ -23,9 +23,10 @@
 #include <sys/types.h>
 
 enum {
-    AL_JOURNAL_CHUNK_SIZE = 64 * 1024, /* of output in one entry */
-    AL_JOURNAL_CHUNK_MS = 20,          /* that an entry may wait for more */
-    AL_JOURNAL_CORK_SIZE = 1024 * 1024 /* queued: then nothing waits any more */
+    AL_JOURNAL_CHUNK_SIZE = 64 * 1024,  /* of output in one entry */
+    AL_JOURNAL_CHUNK_MS = 20,           /* that an entry may wait for more */
+    AL_JOURNAL_CORK_SIZE = 1024 * 1024, /* queued: then nothing waits any more */
+    AL_JOURNAL_SPARE_COUNT = 128
 };
 
 typedef enum al_entry_state {
@@ -47,6 +48,8 @@ typedef struct al_journal_entry {
     const char *prefix;        /* chunks: of the payload, up to the type */
     const char *suffix;        /* and behind the text */
     al_buf raw;                /* chunks: the output until it is sealed */
+    const char *source;        /* or where it lies while it is sealed at once; NULL = in raw */
+    size_t source_size;
     al_buf payload;
     alineo_ledger_entry row;
     char text[]; /* the strings that the rest points to */
@@ -74,6 +77,8 @@ struct al_journal {
     size_t waiters;
     al_list queue;
     size_t queued_size;
+    al_buf spares[AL_JOURNAL_SPARE_COUNT]; /* memory of payloads, used again while output flows */
+    size_t spare_count;
     al_ticket last;   /* that was given out */
     al_ticket stored; /* all up to this are out of the queue */
     al_ticket urgent; /* all up to this go at once */
@@ -118,6 +123,9 @@ al_journal_entry *al_journal_entry_new(const al_event *event, const char *prefix
 void al_journal_entry_free(al_journal_entry *entry);
 /** Gives it its number and puts it at the end of the queue. */
 void al_journal_enqueue(al_journal *journal, al_journal_entry *entry, size_t charge);
+/** Keeps the memory of a payload for the next, as long as there is place for it. */
+void al_journal_keep_spare(al_journal *journal, al_buf *payload);
+void al_journal_drop_spares(al_journal *journal);
 /** Wakes the writer if there is reason to. */
 void al_journal_kick(al_journal *journal);
 /** Whether storage has kept the batch under way longer than the patience. */
@@ -133,8 +141,10 @@ void al_journal_fire(al_journal *journal);
 
 /* --- journal_chunk.c: without the lock ------------------------------------------------------- */
 
-/** Makes the payload of an entry that is SEALING. 0 or ENOMEM: then it may be tried again. */
+/** Makes the payload of an entry that is SEALING. 0 or ENOMEM: then it may be tried again. Cannot
+ * fail where the payload has the room that al_journal_payload_size() says. */
 int al_journal_seal(al_journal_entry *entry);
+size_t al_journal_payload_size(const al_journal_entry *entry, size_t raw_size);
 
 /* --- journal_writer.c ------------------------------------------------------------------------ */
 

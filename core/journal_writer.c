@@ -48,8 +48,11 @@ static bool wait_for_work(al_journal *journal) {
         int64_t at = due_ns(journal);
         if (at == 0)
             return true;
-        if (journal->stopping && first_of(journal) == NULL)
-            return false;
+        if (first_of(journal) == NULL) {
+            if (journal->stopping)
+                return false;
+            al_journal_drop_spares(journal);
+        }
         journal->writer_waits = true;
         journal->writer_corked = at != INT64_MAX;
         al_journal_wait_until(journal, &journal->work, at);
@@ -265,6 +268,8 @@ static bool store_batch(al_journal *journal, batch *b) {
         tell(journal);
         if (pause < 0) {
             if (code == ALINEO_OK) {
+                for (size_t i = 0; i < b->count; i++)
+                    al_journal_keep_spare(journal, &b->entries[i]->payload);
                 (void)pthread_mutex_unlock(&journal->lock);
                 for (size_t i = 0; i < b->count; i++)
                     al_journal_entry_free(b->entries[i]);

@@ -70,7 +70,7 @@ static void put(al_journal *journal, taken *t) {
 }
 
 static char block[150000];
-static char copy[sizeof(block) * 2];
+static char copy[sizeof(block) * 3];
 
 /* The copy of what was taken must not depend on memory. */
 static void chunk(al_journal_stream *stream, size_t size, taken *t) {
@@ -94,6 +94,7 @@ static void use(al_journal *journal, taken *t) {
         alineo_error_free(error);
         return;
     }
+    chunk(stream, sizeof(block), t);
     chunk(stream, 3, t);
     chunk(stream, sizeof(block), t);
     chunk(stream, 5, t);
@@ -142,8 +143,9 @@ static void play(void *state) {
 
 static void what_was_taken_is_stored_when_there_is_memory_again(void **state) {
     (void)state;
+    /* Plain text, text that grows to six times its size, and no text. */
     for (size_t i = 0; i < sizeof(block); i++)
-        block[i] = i % 7 == 6 ? '\xff' : (char)('a' + i % 26);
+        block[i] = (char)(i < 40000 ? 'a' + i % 26 : i < 110000 ? 1 : 200 + i % 50);
     assert_true(fail_alloc_each(play, NULL) > 20);
 }
 
