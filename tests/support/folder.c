@@ -12,11 +12,13 @@
 
 #include "tests/support/test.h"
 
-void test_folder_make(test_folder *folder) {
+const char *test_temporary(void) {
     const char *base = getenv("TMPDIR");
-    if (base == NULL || strlen(base) > 30)
-        base = "/tmp";
-    (void)snprintf(folder->path, sizeof(folder->path), "%s/alineo-test-XXXXXX", base);
+    return base != NULL && strlen(base) <= 30 ? base : "/tmp";
+}
+
+void test_folder_make(test_folder *folder) {
+    (void)snprintf(folder->path, sizeof(folder->path), "%s/alineo-test-XXXXXX", test_temporary());
     assert_non_null(mkdtemp(folder->path));
 }
 

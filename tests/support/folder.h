@@ -9,7 +9,11 @@ typedef struct test_folder {
     char path[64];
 } test_folder;
 
-/* Made in $TMPDIR or /tmp, mode 0700; fails the test when it cannot be. */
+/* Where temporary things of tests are made: $TMPDIR, or /tmp when that is unset or too long for the
+ * sockets and buffers of tests. */
+const char *test_temporary(void);
+
+/* Made there, mode 0700; fails the test when it cannot be. */
 void test_folder_make(test_folder *folder);
 
 /* Removes it and everything in it, folders without permissions too; fails the test when something

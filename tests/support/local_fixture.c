@@ -19,6 +19,7 @@
 #include "core/util/num.h"
 #include "core/util/str.h"
 #include "plugins/providers/local/entry.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 extern const alineo_plugin alineo_plugin_provider_local;
@@ -61,7 +62,7 @@ alineo_provider *local_fixture_again(local_fixture *fixture) {
 
 void local_fixture_open(local_fixture *fixture) {
     memset(fixture, 0, sizeof(*fixture));
-    (void)snprintf(fixture->home, sizeof(fixture->home), "/tmp/alineo-test-XXXXXX");
+    (void)snprintf(fixture->home, sizeof(fixture->home), "%s/alineo-test-XXXXXX", test_temporary());
     assert_non_null(mkdtemp(fixture->home));
     (void)snprintf(fixture->state_dir, sizeof(fixture->state_dir), "%s/state", fixture->home);
     (void)snprintf(fixture->run_dir, sizeof(fixture->run_dir), "%s/run", fixture->home);

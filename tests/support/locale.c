@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/folder.h"
+
 extern char **environ;
 
 static bool has_comma(void) {
@@ -54,7 +56,8 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 bool use_comma_locale(void) {
     if (use_installed())
         return true;
-    char folder[] = "/tmp/alineo-locale-XXXXXX";
+    char folder[64];
+    (void)snprintf(folder, sizeof(folder), "%s/alineo-locale-XXXXXX", test_temporary());
     if (mkdtemp(folder) == NULL)
         return false;
     bool used = make_locale(folder) && setenv("LOCPATH", folder, 1) == 0 && use_installed();

@@ -9,10 +9,12 @@
 #include "core/util/file.h"
 #include "core/util/path.h"
 #include "core/util/random.h"
+#include "tests/support/folder.h"
 #include "tests/support/process_provider.h"
 #include "tests/support/shared_storage.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,7 +25,7 @@ typedef struct place {
     shared_storage storage;
     alineo_client *client;
     alineo_sandbox *sandbox;
-    char folder[32];
+    char folder[64];
 } place;
 
 static void place_open(place *self, bool pumped) {
@@ -39,7 +41,7 @@ static void place_open(place *self, bool pumped) {
     assert_int_equal(alineo_client_open(config, &options, &self->client, NULL), ALINEO_OK);
     alineo_config_free(config);
     assert_int_equal(alineo_sandbox_create(self->client, NULL, &self->sandbox, NULL), ALINEO_OK);
-    (void)snprintf(self->folder, sizeof(self->folder), "/tmp/alineo-files-XXXXXX");
+    (void)snprintf(self->folder, sizeof(self->folder), "%s/alineo-files-XXXXXX", test_temporary());
     assert_non_null(mkdtemp(self->folder));
 }
 

@@ -6,14 +6,16 @@
 #include "core/util/cleanup.h"
 #include "core/util/file.h"
 #include "core/util/path.h"
+#include "tests/support/folder.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* A folder with data/x, database/y, a link data/out to database and a link in to data. */
-static char base[] = "/tmp/alineo-mounts-XXXXXX";
+static char base[64];
 
 static char *below(const char *name) {
     char *path = al_path_join(base, name);
@@ -23,6 +25,7 @@ static char *below(const char *name) {
 
 static int set_up(void **state) {
     (void)state;
+    (void)snprintf(base, sizeof(base), "%s/alineo-mounts-XXXXXX", test_temporary());
     assert_non_null(mkdtemp(base));
     al_autofree char *data = below("data/x");
     al_autofree char *database = below("database/y");
