@@ -108,7 +108,8 @@ static void the_first_process_cannot_be_taken_over(void **state) {
         {"pid1-mem", "EACCES"},       {"pid1-root", "EACCES"},    {"pid1-exe", "EACCES"},
         {"pid1-fds", "EACCES"},       {"pid1-environ", "EACCES"}, {"pid1-maps", "EACCES"},
         {"pid1-ptrace", "EPERM"},     {"pid1-vm-write", "EPERM"}, {"pid1-take-fd", "EPERM"},
-        {"pid1-oom-score", "EACCES"},
+        {"pid1-oom-score", "EACCES"}, {"pid1-limit", "EPERM"},    {"pid1-processor", "EPERM"},
+        {"pid1-idle", "EPERM"},
     };
     (void)state;
     ASSERT_RESULTS("", expected);

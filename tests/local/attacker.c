@@ -248,6 +248,20 @@ static int attack_pid1_signals(void) {
 static int attack_pid1_oom_score(void) {
     return try_write("/proc/1/oom_score_adj", "1000");
 }
+static int attack_pid1_limit(void) {
+    static const struct rlimit none = {0, 0};
+    return result_of(prlimit(1, RLIMIT_NOFILE, &none, NULL));
+}
+static int attack_pid1_processor(void) {
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    return result_of(sched_setaffinity(1, sizeof(first), &first));
+}
+static int attack_pid1_idle(void) {
+    static const struct sched_param none = {0};
+    return result_of(sched_setscheduler(1, SCHED_IDLE, &none));
+}
 static int attack_own_oom_score(void) {
     return try_write("/proc/self/oom_score_adj", "-1");
 }
@@ -632,6 +646,9 @@ static const struct {
     {"pid1-ptrace", attack_pid1_ptrace},
     {"pid1-vm-write", attack_pid1_vm_write},
     {"pid1-take-fd", attack_pid1_take_fd},
+    {"pid1-limit", attack_pid1_limit},
+    {"pid1-processor", attack_pid1_processor},
+    {"pid1-idle", attack_pid1_idle},
     {"pid1-kill", attack_pid1_kill},
     {"pid1-stop", attack_pid1_stop},
     {"pid1-signals", attack_pid1_signals},

@@ -74,6 +74,14 @@ static void without_a_limit_of_processes_there_still_is_one(void **state) {
     assert_in_range(count, 4000, 4096);
 }
 
+static void more_processes_than_the_kernel_can_have_are_no_limit(void **state) {
+    (void)state;
+    box_run(&result, DRIVER "--pids 4194305 -- true");
+    assert_int_equal(result.code, 0);
+    box_run(&result, DRIVER "--pids 4294967295 -- true");
+    assert_int_equal(result.code, 0);
+}
+
 static void descriptors_end_at_a_limit_of_their_own(void **state) {
     char text[64];
     (void)state;
@@ -129,6 +137,7 @@ int main(void) {
         cmocka_unit_test(processes_are_counted_and_the_rest_of_the_sandbox_can_go_on),
         cmocka_unit_test(a_fork_bomb_is_ended_with_its_group),
         cmocka_unit_test(without_a_limit_of_processes_there_still_is_one),
+        cmocka_unit_test(more_processes_than_the_kernel_can_have_are_no_limit),
         cmocka_unit_test(descriptors_end_at_a_limit_of_their_own),
         cmocka_unit_test(the_folder_of_devices_cannot_be_filled_without_end),
         cmocka_unit_test(folders_too_deep_for_a_path_are_removed),

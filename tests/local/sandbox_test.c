@@ -175,6 +175,31 @@ static void a_list_comes_in_pages_that_show_each_once(void **state) {
     assert_int_equal(pages, 3);
 }
 
+static void spoil(const char *path, const char *text) {
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_state_that_was_spoilt_is_written_anew(void **state) {
+    (void)state;
+    static const char *const texts[] = {"", "ALSS", "nonsense that is longer than any header is"};
+    char id[129];
+    struct seen seen;
+    local_fixture_create(&f, NULL, id);
+    al_autofree char *path = al_strf("%s/sandboxes/%s/state", f.run_dir, id);
+    for (size_t i = 0; i < AL_COUNT(texts); i++) {
+        spoil(path, texts[i]);
+        assert_int_equal(list(f.self, NULL, &seen), 1);
+        assert_string_equal(seen.id, id);
+        spoil(path, texts[i]);
+        get(f.self, id, &seen);
+        assert_int_equal(seen.state, ALINEO_STATE_RUNNING);
+    }
+    destroy(f.self, id);
+}
+
 static void ids_that_never_were_are_not_found(void **state) {
     (void)state;
     static const char *const ids[] = {"never", "", ".", "..", "../../etc", "a/b", "x\ny"};
@@ -592,6 +617,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_sandbox_is_found_by_other_instances_as_it_was_made),
         TEST(a_list_comes_in_pages_that_show_each_once),
+        TEST(a_state_that_was_spoilt_is_written_anew),
         TEST(ids_that_never_were_are_not_found),
         TEST(what_cannot_be_made_is_refused_and_leaves_nothing),
         TEST(a_folder_is_an_image),

@@ -18,6 +18,7 @@
 
 #include "core/util/cleanup.h"
 #include "core/util/clock.h"
+#include "core/util/file.h"
 #include "core/util/num.h"
 #include "core/util/random.h"
 #include "core/util/str.h"
@@ -118,6 +119,12 @@ static void get_state(const char *id, alineo_sandbox_state expected) {
     assert_int_equal(found, expected);
 }
 
+static void get_state_code(const char *id, alineo_code expected) {
+    alineo_sandbox_state found = -1;
+    alineo_error *err = NULL;
+    local_assert_code(f.table->get(f.self, id, NULL, take_state, &found, &err), &err, expected);
+}
+
 /* --- the supervisor ----------------------------------------------------------------------------*/
 
 static void kill_supervisor(const char *id) {
@@ -183,6 +190,30 @@ static void a_supervisor_that_is_told_to_stop_cleans_up(void **state) {
     assert_int_equal(kill(pid, SIGTERM), 0);
     assert_true(local_eventually(is_not_there, id));
     assert_true(local_eventually(is_nothing_left, NULL));
+}
+
+static void a_sandbox_whose_entry_was_removed_ends(void **state) {
+    (void)state;
+    char id[129];
+    local_fixture_create(&f, NULL, id);
+    al_autofree char *entry = al_strf("%s/sandboxes/%s", f.run_dir, id);
+    assert_int_equal(al_remove_tree(AT_FDCWD, entry), 0);
+    assert_true(local_eventually(has_no_process, id));
+    assert_true(local_eventually(is_nothing_left, NULL));
+    get_state_code(id, ALINEO_SANDBOX_NOT_FOUND);
+}
+
+static void a_sandbox_whose_folders_were_all_removed_ends(void **state) {
+    (void)state;
+    char id[129];
+    local_fixture_create(&f, NULL, id);
+    assert_int_equal(al_remove_tree(AT_FDCWD, f.run_dir), 0);
+    assert_int_equal(al_remove_tree(AT_FDCWD, f.state_dir), 0);
+    assert_true(local_eventually(has_no_process, id));
+    assert_int_equal(access(f.run_dir, F_OK), -1);
+    /* And the next one finds all it needs. */
+    local_fixture_create(&f, NULL, id);
+    get_state(id, ALINEO_STATE_RUNNING);
 }
 
 /* Pid 1 is the supervisor's only child. */
@@ -585,6 +616,8 @@ int main(void) {
         TEST(a_killed_supervisor_takes_the_sandbox_with_it),
         TEST(what_a_killed_supervisor_left_goes_with_list_prune_and_create),
         TEST(a_supervisor_that_is_told_to_stop_cleans_up),
+        TEST(a_sandbox_whose_entry_was_removed_ends),
+        TEST(a_sandbox_whose_folders_were_all_removed_ends),
         TEST(when_its_first_process_dies_all_of_the_sandbox_goes),
         TEST(a_create_that_is_cancelled_at_any_moment_leaves_nothing),
         TEST(a_create_whose_helper_or_supervisor_is_killed_leaves_nothing),

@@ -99,26 +99,45 @@ static alineo_code get_ended(alineo_provider *self, const char *id, alineo_sandb
     return ALINEO_OK;
 }
 
+/* The state of the sandbox ID as its entry has it. ENOENT: there is none (one that is being made or
+ * taken away has none either), or *IS_DEAD. */
+static int read_state(alineo_provider *self, int entries_fd, const char *id,
+                      struct local_state_file *file, bool *is_dead) {
+    static const char *const no_change[] = {NULL};
+    al_autofd int entry = -1;
+    bool is_held = false;
+    int rc = local_entry_open(entries_fd, id, &entry, &is_held);
+    if (rc != 0)
+        return rc;
+    *is_dead = !is_held;
+    if (!is_held)
+        return ENOENT;
+    rc = local_state_read(entry, LOCAL_STATE_FILE, file);
+    if (rc != EBADMSG)
+        return rc;
+    /* Somebody spoilt it. Its supervisor does not need it, and writes it anew with each change. */
+    alineo_error *ignored = NULL;
+    if (local_patch_metadata(self, id, no_change, NULL, &ignored) != ALINEO_OK)
+        self->host->drop_error(self->host, ignored);
+    return local_state_read(entry, LOCAL_STATE_FILE, file);
+}
+
 alineo_code local_get(alineo_provider *self, const char *id, alineo_call *call,
                       alineo_sandbox_info_fn *found, void *user, alineo_error **err) {
     (void)call;
     al_auto(local_state_free) struct local_state_file file = {0};
     al_autofd int entries = -1;
-    al_autofd int entry = -1;
-    bool is_held = false;
+    bool is_dead = false;
     if (!local_id_is_valid(id))
         return local_fail_gone(self, err, id);
     int rc = local_folder_open(self->run_dir, LOCAL_SANDBOXES, &entries);
     if (rc == 0)
-        rc = local_entry_open(entries, id, &entry, &is_held);
-    if (rc == 0 && !is_held) {
+        rc = read_state(self, entries, id, &file, &is_dead);
+    if (is_dead) {
         alineo_code code = local_clean(self, id, err);
         if (code != ALINEO_OK)
             return code;
-        rc = ENOENT;
     }
-    if (rc == 0)
-        rc = local_state_read(entry, LOCAL_STATE_FILE, &file);
     if (rc == ENOENT)
         return get_ended(self, id, found, user, err);
     if (rc != 0)
@@ -169,24 +188,25 @@ static bool is_match(const struct local_state *state, const char *const *filter)
     return true;
 }
 
-/* One of a page: *IS_TOLD and *IS_DEAD say what came of it. Gives what FOUND gave. */
-static int32_t list_one(int entries_fd, const char *id, const alineo_list_request *request,
-                        alineo_sandbox_info_fn *found, void *user, bool *is_told, bool *is_dead) {
+/* What came of a page. */
+struct page {
+    size_t told_count;
+    bool any_dead;
+    bool any_unread;
+};
+
+/* One of a page. Gives what FOUND gave. */
+static int32_t list_one(alineo_provider *self, int entries_fd, const char *id,
+                        const alineo_list_request *request, alineo_sandbox_info_fn *found,
+                        void *user, struct page *page) {
     al_auto(local_state_free) struct local_state_file file = {0};
-    al_autofd int entry = -1;
-    bool is_held = false;
-    *is_told = false;
-    if (local_entry_open(entries_fd, id, &entry, &is_held) != 0)
+    bool is_dead = false;
+    int rc = read_state(self, entries_fd, id, &file, &is_dead);
+    page->any_dead |= is_dead;
+    page->any_unread |= rc != 0 && rc != ENOENT && rc != ENOTDIR && rc != ELOOP;
+    if (rc != 0 || !is_match(&file.state, request->metadata))
         return 0;
-    if (!is_held) {
-        *is_dead = true;
-        return 0;
-    }
-    /* One without a state is being made, or being taken away. */
-    if (local_state_read(entry, LOCAL_STATE_FILE, &file) != 0 ||
-        !is_match(&file.state, request->metadata))
-        return 0;
-    *is_told = true;
+    page->told_count++;
     return local_tell(&file.state, found, user);
 }
 
@@ -203,20 +223,17 @@ static alineo_code take_cursor(alineo_provider *self, const char *id, char **nex
 
 static alineo_code list_page(alineo_provider *self, int entries_fd,
                              const alineo_list_request *request, alineo_sandbox_info_fn *found,
-                             void *user, char **next_cursor, bool *any_dead, alineo_error **err) {
+                             void *user, char **next_cursor, struct page *page,
+                             alineo_error **err) {
     al_auto(al_strv_free) al_strv ids = AL_STRV_INIT;
     int rc = list_ids(entries_fd, request->cursor, &ids);
     if (rc != 0)
         return local_fail_errno(self, err, rc, "list the sandboxes");
     size_t limit = request->limit == 0 ? PAGE_COUNT : request->limit;
-    size_t told = 0;
     for (size_t i = 0; i < ids.count; i++) {
-        bool is_told;
-        int32_t stop = list_one(entries_fd, ids.items[i], request, found, user, &is_told, any_dead);
-        told += is_told ? 1 : 0;
-        if (stop != 0)
+        if (list_one(self, entries_fd, ids.items[i], request, found, user, page) != 0)
             break;
-        if (told == limit && i + 1 < ids.count)
+        if (page->told_count == limit && i + 1 < ids.count)
             return take_cursor(self, ids.items[i], next_cursor, err);
     }
     *next_cursor = NULL;
@@ -228,7 +245,7 @@ alineo_code local_list_sandboxes(alineo_provider *self, const alineo_list_reques
                                  char **next_cursor, int32_t *complete, alineo_error **err) {
     (void)call;
     al_autofd int entries = -1;
-    bool any_dead = false;
+    struct page page = {0};
     int rc = local_folder_open(self->run_dir, LOCAL_SANDBOXES, &entries);
     if (rc == ENOENT) {
         *next_cursor = NULL;
@@ -237,13 +254,13 @@ alineo_code local_list_sandboxes(alineo_provider *self, const alineo_list_reques
     }
     if (rc != 0)
         return local_fail_errno(self, err, rc, "list the sandboxes");
-    alineo_code code = list_page(self, entries, request, found, user, next_cursor, &any_dead, err);
+    alineo_code code = list_page(self, entries, request, found, user, next_cursor, &page, err);
     if (code != ALINEO_OK)
         return code;
-    *complete = 1;
+    *complete = page.any_unread ? 0 : 1;
     /* Cleaned up behind the list, which does not depend on it. */
     alineo_error *ignored = NULL;
-    if (any_dead && local_clean(self, NULL, &ignored) != ALINEO_OK)
+    if (page.any_dead && local_clean(self, NULL, &ignored) != ALINEO_OK)
         self->host->drop_error(self->host, ignored);
     return ALINEO_OK;
 }

@@ -42,8 +42,12 @@ static void signals_ready(struct local_watch *watch, uint32_t events) {
     (void)events;
     struct local_supervisor *supervisor = AL_CONTAINER(watch, struct local_supervisor, signals);
     struct signalfd_siginfo info;
-    if (read(watch->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+    if (read(watch->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    if (info.ssi_signo != SIGIO)
         local_supervisor_end(supervisor, true, "its supervisor was told to stop");
+    else if (!local_entry_is_there(supervisor))
+        local_supervisor_end(supervisor, false, "its entry was removed");
 }
 
 static int watch_signals(struct local_supervisor *supervisor) {
@@ -57,6 +61,7 @@ static int watch_signals(struct local_supervisor *supervisor) {
     (void)sigaddset(&set, SIGINT);
     (void)sigaddset(&set, SIGHUP);
     (void)sigaddset(&set, SIGQUIT);
+    (void)sigaddset(&set, SIGIO); /* something of the entry was removed */
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
         return errno;

@@ -136,6 +136,10 @@ void local_supervisor_is_broken(struct local_supervisor *supervisor, alineo_code
 AL_MUST_CHECK int local_setup(struct local_supervisor *supervisor, alineo_code *code,
                               struct local_fault *fault);
 
+/* Whether the sandbox still can be found. One whose entry somebody removed has to end: it would run
+ * for ever, known to nobody. */
+bool local_entry_is_there(const struct local_supervisor *supervisor);
+
 /* Takes the entry away: nobody finds the sandbox any more. */
 void local_teardown_entry(struct local_supervisor *supervisor);
 

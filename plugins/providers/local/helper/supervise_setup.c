@@ -122,12 +122,18 @@ static int build_box(struct local_supervisor *supervisor, const struct local_ima
     return rc == 0 ? 0 : local_fault_set(fault, rc, "watch the sandbox's first process");
 }
 
+bool local_entry_is_there(const struct local_supervisor *supervisor) {
+    return faccessat(supervisor->entry_fd, LOCAL_CONTROL, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static int listen_for_clients(struct local_supervisor *supervisor, struct local_fault *fault) {
     int fd;
     int rc = local_control_listen(supervisor->entry_fd, &fd);
     if (rc == 0)
         rc = local_watch_begin(&supervisor->listener, supervisor->epoll_fd, fd, EPOLLIN,
                                local_listener_ready);
+    /* A kernel built without it leaves it at that. Not inotify: of that, a user has few. */
+    (void)fcntl(supervisor->entry_fd, F_NOTIFY, (long)(DN_DELETE | DN_MULTISHOT));
     return rc == 0 ? 0 : local_fault_set(fault, rc, "listen on the sandbox's control socket");
 }
 

@@ -11,6 +11,10 @@
 #include "core/util/cleanup.h"
 #include "plugins/providers/local/runtime/cgroup_mount.h"
 
+enum {
+    PIDS_MAX = 4 * 1024 * 1024 /* of the kernel, on 64-bit machines */
+};
+
 static const unsigned all_controllers = (1U << LOCAL_CONTROLLER_COUNT) - 1;
 
 void local_cgroups_init(struct local_cgroups *cgroups) {
@@ -132,9 +136,11 @@ static int limit_memory(const struct local_cgroups *cgroups, int folder, uint64_
     return error == ENOENT ? 0 : error;
 }
 
+/* The kernel refuses a number that it cannot have processes for; it is no limit then. */
 static int limit_pids(int folder, uint32_t count) {
-    char text[32];
-    (void)snprintf(text, sizeof(text), "%" PRIu32, count == 0 ? LOCAL_PIDS_DEFAULT : count);
+    char text[32] = "max";
+    if (count <= PIDS_MAX)
+        (void)snprintf(text, sizeof(text), "%" PRIu32, count == 0 ? LOCAL_PIDS_DEFAULT : count);
     return local_cgroup_write(folder, "pids.max", text);
 }
 

@@ -131,6 +131,19 @@ static void emit_ioctl(void) {
     emit_allow();
 }
 
+/* The first process, which starts all commands, keeps the limits and the place among the runnable
+ * that it was given: its pid is 1 in every sandbox. */
+static void emit_refuse_pid1(void) {
+    emit_load_argument(0);
+    emit_skip_unless_equal(1);
+    emit_errno(EPERM);
+}
+
+static void emit_not_pid1(void) {
+    emit_refuse_pid1();
+    emit_allow();
+}
+
 /* The limit of core files stays what it is (confine.c); programs that set it to 0 for safety and
  * end if they cannot are told that it was done, as in effect it is. */
 static void emit_setrlimit(void) {
@@ -141,6 +154,7 @@ static void emit_setrlimit(void) {
 }
 
 static void emit_prlimit(void) {
+    emit_refuse_pid1();
     emit_load_argument(1);
     emit(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RLIMIT_CORE);
     emit_allow();
@@ -175,6 +189,9 @@ static void emit_verdict(enum filter_verdict verdict) {
         break;
     case FILTER_IOCTL:
         emit_ioctl();
+        break;
+    case FILTER_NOT_PID1:
+        emit_not_pid1();
         break;
     case FILTER_SETRLIMIT:
         emit_setrlimit();
