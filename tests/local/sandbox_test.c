@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test: timeout=300 */
 /* The life of sandboxes of the local provider: how they are made, found, changed and ended. */
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -428,11 +430,25 @@ static void a_flood_of_processes_leaves_the_sandbox_answering(void **state) {
     free(left);
 }
 
+static const char *name_file(int number) {
+    static char path[128];
+    (void)snprintf(path, sizeof(path), "%s/file-%d", f.state_dir, number);
+    return path;
+}
+
+static bool make_file(int number) {
+    int fd = open(name_file(number), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        assert_int_equal(errno, ENOSPC);
+    al_close(fd);
+    return fd >= 0;
+}
+
 static void a_full_disk_is_said_to_be_full_and_got_over(void **state) {
     (void)state;
     char id[129];
     assert_int_equal(mkdir(f.state_dir, 0700), 0);
-    assert_int_equal(mount("tmpfs", f.state_dir, "tmpfs", 0, "size=4m,mode=0700"), 0);
+    assert_int_equal(mount("tmpfs", f.state_dir, "tmpfs", 0, "size=4m,nr_inodes=500,mode=0700"), 0);
     local_fixture_create(&f, NULL, id);
     free(local_output(&f, id, "head -c 10000000 /dev/zero > /root/big 2>/dev/null; test $? != 0"));
     static char bytes[65536];
@@ -446,6 +462,17 @@ static void a_full_disk_is_said_to_be_full_and_got_over(void **state) {
     }
     local_assert_code(code, &err, ALINEO_NO_SPACE);
     free(local_output(&f, id, "rm /root/big && echo fits > /root/small"));
+
+    /* No file more can be made: no sandbox either, and nothing of it is left. */
+    alineo_create_request request = {.size = sizeof(request), .image = "host"};
+    struct seen seen;
+    int made = 0;
+    while (make_file(made))
+        made++;
+    local_assert_code(create_code(&request, &err), &err, ALINEO_NO_SPACE);
+    assert_int_equal(list(f.self, NULL, &seen), 1);
+    while (made > 0)
+        assert_int_equal(unlink(name_file(--made)), 0);
     destroy(f.self, id);
     assert_goes_away(id);
     assert_int_equal(umount2(f.state_dir, MNT_DETACH), 0);

@@ -156,6 +156,10 @@ static bool is_empty(const char *folder) {
     return count == 0;
 }
 
+static bool has_no_process(void *user) {
+    return local_count_processes(user) == 0;
+}
+
 static bool is_clean(void *user) {
     const local_fixture *fixture = user;
     static const char *const folders[] = {"run/sandboxes", "state/sandboxes", "state/trash"};
@@ -187,7 +191,7 @@ void local_fixture_close(local_fixture *fixture) {
     fixture->table->close(fixture->self);
     assert_true(local_eventually(is_clean, fixture));
     for (size_t i = 0; i < all.count; i++)
-        assert_int_equal(local_count_processes(all.items[i]), 0);
+        assert_true(local_eventually(has_no_process, all.items[i]));
     test_host_close(&fixture->host);
     assert_int_equal(al_remove_tree(AT_FDCWD, fixture->home), 0);
 }
