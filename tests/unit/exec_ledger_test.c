@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/exec_private.h"
 #include "core/util/cleanup.h"
 #include "core/util/clock.h"
 #include "core/util/io.h"
@@ -166,6 +167,24 @@ static void hooks_hear_of_start_and_end_once(void **state) {
     alineo_exec_free(exec);
     assert_int_equal(alineo_sandbox_close(sandbox, NULL, NULL), ALINEO_OK);
     alineo_sandbox_free(sandbox);
+}
+
+static void what_the_core_runs_for_itself_is_not_recorded(void **state) {
+    exec_world *world = *state;
+    alineo_exec *exec = NULL;
+    size_t before = world->storage.row_count;
+    assert_int_equal(al_exec_open(world->sandbox, "echo x; exit 3", NULL, false, &exec, NULL),
+                     ALINEO_OK);
+    alineo_output output = ALINEO_OUTPUT_INIT;
+    assert_int_equal(alineo_exec_output(exec, 0, &output, NULL, NULL), ALINEO_COMMAND_FAILED);
+    assert_string_equal(output.stdout_data, "x\n");
+    alineo_output_clear(&output);
+    alineo_exec_free(exec);
+    assert_int_equal(alineo_client_flush(world->client, 10000, NULL), ALINEO_OK);
+    assert_int_equal(world->storage.row_count, before);
+    exec = exec_start(world, "true", NULL);
+    assert_int_equal(alineo_exec_seq(exec), 1);
+    alineo_exec_free(exec);
 }
 
 /* --- storage that stays away ------------------------------------------------------------------ */
@@ -416,6 +435,7 @@ int main(void) {
         EXEC_TEST(the_start_is_stored_before_the_provider_is_asked),
         EXEC_TEST(a_number_that_is_taken_is_left_to_its_owner),
         EXEC_TEST(hooks_hear_of_start_and_end_once),
+        EXEC_TEST_BOTH(what_the_core_runs_for_itself_is_not_recorded),
         EXEC_TEST_IMPATIENT(without_storage_nothing_starts),
         EXEC_TEST_IMPATIENT(an_end_that_cannot_be_stored_is_said_and_stored_later),
         EXEC_TEST_IMPATIENT(a_failure_of_the_command_goes_before_that_of_storage),
