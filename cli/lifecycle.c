@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alineo renew, alineo kill: how long a sandbox lives. */
+/* alineo renew, kill, pause, unpause: how long a sandbox lives, and whether it stands still. */
 #include "cli/report.h"
 #include "cli/session.h"
 
@@ -25,7 +25,9 @@ static alineo_sandbox *connect_to(const cli_context *context, alineo_client *cli
         return NULL;
     alineo_sandbox *sandbox = NULL;
     alineo_error *err = NULL;
-    if (alineo_sandbox_connect(client, id, NULL, &sandbox, &err) != ALINEO_OK)
+    alineo_connect_options how = ALINEO_CONNECT_OPTIONS_INIT;
+    how.paused_too = 1;
+    if (alineo_sandbox_connect(client, id, &how, &sandbox, &err) != ALINEO_OK)
         cli_report_error(context, err, 0);
     return sandbox;
 }
@@ -82,19 +84,25 @@ const cli_command cli_renew_command = {
     false,
 };
 
-static int kill_one(const cli_context *context, alineo_client *client, const char *word) {
+/* What is done to each of the sandboxes that are named. */
+typedef alineo_code action_fn(alineo_sandbox *sandbox, const alineo_op_options *options,
+                              alineo_error **err);
+
+/* DONE is the member of the JSON line that says so. */
+static int do_one(const cli_context *context, alineo_client *client, const char *word,
+                  action_fn *action, const char *done) {
     alineo_sandbox *sandbox = connect_to(context, client, word);
     if (sandbox == NULL)
         return CLI_EXIT_FAILED;
     alineo_error *err = NULL;
     int exit_code = CLI_EXIT_OK;
-    if (alineo_sandbox_close(sandbox, NULL, &err) != ALINEO_OK)
+    if (action(sandbox, NULL, &err) != ALINEO_OK)
         exit_code = cli_report_error(context, err, CLI_EXIT_FAILED);
     else if (context->json) {
         cli_json_line line;
         cli_json_begin(&line);
         al_json_put_str(&line.writer, "sandboxId", alineo_sandbox_id(sandbox));
-        al_json_put_bool(&line.writer, "closed", true);
+        al_json_put_bool(&line.writer, done, true);
         cli_json_end(&line, stdout);
     } else
         puts(alineo_sandbox_id(sandbox));
@@ -102,21 +110,34 @@ static int kill_one(const cli_context *context, alineo_client *client, const cha
     return exit_code;
 }
 
-static int run_kill(cli_context *context, int argc, char **argv) {
+static int do_all(const cli_command *command, cli_context *context, int argc, char **argv,
+                  action_fn *action, const char *done) {
     int exit_code = CLI_EXIT_OK;
-    int first = cli_parse(&cli_kill_command, context, argc, argv, no_options, NULL, &exit_code);
+    int first = cli_parse(command, context, argc, argv, no_options, NULL, &exit_code);
     if (first < 0)
         return exit_code;
     if (first >= argc)
-        return cli_usage_error(&cli_kill_command, "a sandbox is needed");
+        return cli_usage_error(command, "a sandbox is needed");
     alineo_client *client = cli_open_client(context);
     if (client == NULL)
         return CLI_EXIT_FAILED;
     for (int i = first; i < argc; i++)
-        if (kill_one(context, client, argv[i]) != CLI_EXIT_OK)
+        if (do_one(context, client, argv[i], action, done) != CLI_EXIT_OK)
             exit_code = CLI_EXIT_FAILED;
     alineo_client_free(client);
     return exit_code;
+}
+
+static int run_kill(cli_context *context, int argc, char **argv) {
+    return do_all(&cli_kill_command, context, argc, argv, alineo_sandbox_close, "closed");
+}
+
+static int run_pause(cli_context *context, int argc, char **argv) {
+    return do_all(&cli_pause_command, context, argc, argv, alineo_sandbox_pause, "paused");
+}
+
+static int run_unpause(cli_context *context, int argc, char **argv) {
+    return do_all(&cli_unpause_command, context, argc, argv, alineo_sandbox_unpause, "running");
 }
 
 const cli_command cli_kill_command = {
@@ -127,4 +148,18 @@ const cli_command cli_kill_command = {
     options,
     run_kill,
     false,
+};
+
+const cli_command cli_pause_command = {
+    "pause",
+    "SANDBOX ...",
+    "Stop all that runs in sandboxes, until they are unpaused.",
+    "Their lifetime runs on, and time limits of commands stand still.",
+    options,
+    run_pause,
+    false,
+};
+
+const cli_command cli_unpause_command = {
+    "unpause", "SANDBOX ...", "Let paused sandboxes go on.", NULL, options, run_unpause, false,
 };

@@ -105,11 +105,13 @@ static int32_t note_condition(void *user, const alineo_sandbox_info *info) {
     return 0;
 }
 
-static alineo_code check_running(alineo_client *client, const char *id, alineo_call *call,
-                                 alineo_error **err) {
+static alineo_code check_running(alineo_client *client, const char *id,
+                                 const alineo_connect_options *options, alineo_error **err) {
     condition now = {.state = ALINEO_STATE_UNKNOWN};
-    alineo_code code = al_provider_get(client->provider, id, call, note_condition, &now, err);
-    if (code != ALINEO_OK || now.state == ALINEO_STATE_RUNNING)
+    alineo_code code =
+        al_provider_get(client->provider, id, options->call, note_condition, &now, err);
+    if (code != ALINEO_OK || now.state == ALINEO_STATE_RUNNING ||
+        (now.state == ALINEO_STATE_PAUSED && options->paused_too != 0))
         return code;
     return al_fail(err, ALINEO_SANDBOX_NOT_RUNNING,
                    now.state == ALINEO_STATE_PAUSED ? "unpause it first" : NULL,
@@ -182,7 +184,7 @@ static alineo_code connect_in_slot(alineo_client *client, const char *id,
     code = make_handle(client, id, options, known, &sandbox, err);
     /* The wait may have been long. */
     if (code == ALINEO_OK && client->values.max_concurrency > 0)
-        code = check_running(client, id, options->call, err);
+        code = check_running(client, id, options, err);
     if (code != ALINEO_OK) {
         alineo_sandbox_free(sandbox);
         al_slots_give(client->slots);
@@ -213,7 +215,7 @@ alineo_code alineo_sandbox_connect(alineo_client *client, const char *id,
     al_auto(record_free) record known = {0};
     code = read_record(client, id, &known, err);
     if (code == ALINEO_OK)
-        code = check_running(client, id, options.call, err);
+        code = check_running(client, id, &options, err);
     if (code == ALINEO_OK)
         code = connect_in_slot(client, id, &options, &known, out, err);
     if (code != ALINEO_OK)

@@ -7,6 +7,8 @@
  * the numbers of its execs and whether it was closed are the sandbox's, not the handle's.
  */
 
+#include <alineo/sandbox.h>
+
 #include "core/client_private.h"
 
 /** Something that must hear of the end of the sandbox: a running exec. */
@@ -42,6 +44,15 @@ struct alineo_sandbox {
 
 /** At the door of every public function on a sandbox: CLIENT_FORKED, SANDBOX_CLOSED. */
 alineo_code al_sandbox_enter(alineo_sandbox *sandbox, alineo_error **err);
+
+/** The same for calls that take an alineo_op_options: reads it into `options`, looks whether its
+ * call goes on (DOING for the message), and whether the provider has CAPABILITY. */
+alineo_code al_sandbox_op_enter(alineo_sandbox *sandbox, const alineo_op_options *given,
+                                const char *doing, const char *capability,
+                                alineo_op_options *options, alineo_error **err);
+/** Says in front of a provider's error what failed, and in which sandbox; gives its code. */
+alineo_code al_sandbox_op_fail(alineo_sandbox *sandbox, const char *doing, alineo_error **failure,
+                               alineo_error **err);
 
 void al_sandbox_ref(alineo_sandbox *sandbox);
 void al_sandbox_unref(alineo_sandbox *sandbox);

@@ -63,6 +63,24 @@ alineo_code alineo_sandbox_list(alineo_client *client, const alineo_op_options *
                    client->provider->id);
 }
 
+alineo_code al_sandbox_op_enter(alineo_sandbox *sandbox, const alineo_op_options *given,
+                                const char *doing, const char *capability,
+                                alineo_op_options *options, alineo_error **err) {
+    alineo_code code = al_sandbox_enter(sandbox, err);
+    if (code == ALINEO_OK)
+        code = enter(sandbox->client, given, doing, options, err);
+    if (code == ALINEO_OK)
+        code = require(sandbox->client, capability, options->call, err);
+    return code;
+}
+
+alineo_code al_sandbox_op_fail(alineo_sandbox *sandbox, const char *doing, alineo_error **failure,
+                               alineo_error **err) {
+    (void)al_wrap(failure, "%s sandbox %s", doing, sandbox->state->id);
+    al_error_set_sandbox(failure, sandbox->state->id);
+    return al_error_give(failure, err);
+}
+
 static int32_t note_expiry(void *user, const alineo_sandbox_info *info) {
     *(int64_t *)user = info->expires_at_ms;
     return 0;
@@ -71,26 +89,19 @@ static int32_t note_expiry(void *user, const alineo_sandbox_info *info) {
 alineo_code alineo_sandbox_renew(alineo_sandbox *sandbox, int64_t lifetime_ms,
                                  const alineo_op_options *given, int64_t *expires_at_ms,
                                  alineo_error **err) {
-    alineo_code code = al_sandbox_enter(sandbox, err);
-    if (code != ALINEO_OK)
-        return code;
-    alineo_client *client = sandbox->client;
     alineo_op_options options;
-    code = enter(client, given, "renew a sandbox", &options, err);
+    alineo_code code = al_lifetime_check(lifetime_ms, err);
     if (code == ALINEO_OK)
-        code = al_lifetime_check(lifetime_ms, err);
-    if (code == ALINEO_OK)
-        code = require(client, ALINEO_CAP_RENEW, options.call, err);
+        code = al_sandbox_op_enter(sandbox, given, "renew", ALINEO_CAP_RENEW, &options, err);
     if (code != ALINEO_OK)
         return code;
     int64_t expiry = 0;
-    code = al_provider_renew(client->provider, sandbox->state->id, lifetime_ms, options.call,
-                             note_expiry, &expiry, err);
-    if (code != ALINEO_OK) {
-        (void)al_wrap(err, "renew sandbox %s", sandbox->state->id);
-        al_error_set_sandbox(err, sandbox->state->id);
-    } else if (expires_at_ms != NULL) {
+    alineo_error *failure = NULL;
+    code = al_provider_renew(sandbox->client->provider, sandbox->state->id, lifetime_ms,
+                             options.call, note_expiry, &expiry, &failure);
+    if (code != ALINEO_OK)
+        return al_sandbox_op_fail(sandbox, "renew", &failure, err);
+    if (expires_at_ms != NULL)
         *expires_at_ms = expiry;
-    }
-    return code;
+    return ALINEO_OK;
 }

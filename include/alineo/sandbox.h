@@ -86,14 +86,15 @@ typedef struct alineo_connect_options {
     const char *shell;
     const alineo_hooks *hooks;
     alineo_call *call;
+    int32_t paused_too; /* non-zero: one that is paused is fine: to unpause, renew or close it */
 } alineo_connect_options;
 #define ALINEO_CONNECT_OPTIONS_INIT                                                                \
-    { sizeof(alineo_connect_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(alineo_connect_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 ALINEO_API void alineo_connect_options_init(alineo_connect_options *options);
 
 /**
  * A handle on a sandbox that runs, made by any process. `options` may be NULL.
- * SANDBOX_NOT_FOUND, SANDBOX_NOT_RUNNING (a paused one too: unpause it first);
+ * SANDBOX_NOT_FOUND, SANDBOX_NOT_RUNNING (a paused one as well, unless paused_too is set);
  * PROVIDER_MISMATCH when the ledger says another provider made it.
  */
 ALINEO_API alineo_code alineo_sandbox_connect(alineo_client *client, const char *id,
@@ -122,6 +123,20 @@ ALINEO_API alineo_code alineo_sandbox_list(alineo_client *client, const alineo_o
 ALINEO_API alineo_code alineo_sandbox_renew(alineo_sandbox *sandbox, int64_t lifetime_ms,
                                             const alineo_op_options *options,
                                             int64_t *expires_at_ms, alineo_error **err);
+
+/**
+ * Stops all that runs in it, until it is unpaused: by any process, from its first to its last
+ * instruction, children and commands being started included (capability `pause`, "processes"; with
+ * "files" its files are kept and its processes end). Its lifetime runs on, and ends it; time limits
+ * of commands stand still. Until then exec and file calls are SANDBOX_PAUSED. Returns when it is
+ * so, and that is stored; of one that is paused already: ALINEO_OK, and no event. CONFLICT while it
+ * is changing; STORAGE_UNAVAILABLE: it is paused, and the ledger does not say so yet.
+ */
+ALINEO_API alineo_code alineo_sandbox_pause(alineo_sandbox *sandbox,
+                                            const alineo_op_options *options, alineo_error **err);
+/** Lets it go on; as alineo_sandbox_pause. */
+ALINEO_API alineo_code alineo_sandbox_unpause(alineo_sandbox *sandbox,
+                                              const alineo_op_options *options, alineo_error **err);
 
 /**
  * Ends the sandbox, for every process; execs on it end as CANCELLED. Idempotent. When it is gone
