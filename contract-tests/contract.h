@@ -37,6 +37,7 @@ extern const contract_case contract_ending_cases[];
 extern const contract_case contract_file_cases[];
 extern const contract_case contract_pty_cases[];
 extern const contract_case contract_pause_cases[];
+extern const contract_case contract_endpoint_cases[];
 extern const contract_case contract_leak_cases[];
 extern const contract_case contract_order_cases[];
 extern const contract_case contract_batch_cases[];

@@ -14,6 +14,7 @@
 #include <alineo/client.h>
 #include <alineo/code.h>
 #include <alineo/config.h>
+#include <alineo/endpoint.h>
 #include <alineo/error.h>
 #include <alineo/exec.h>
 #include <alineo/file.h>

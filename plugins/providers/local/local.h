@@ -188,6 +188,9 @@ alineo_code local_file_search(alineo_provider *self, const char *id,
 alineo_code local_file_replace(alineo_provider *self, const char *id,
                                const alineo_file_request *request, uint64_t *count,
                                alineo_error **err);
+alineo_code local_sandbox_endpoint(alineo_provider *self, const char *id,
+                                   const alineo_endpoint_request *request,
+                                   alineo_endpoint_fn *found, void *user, alineo_error **err);
 alineo_code local_prune(alineo_provider *self, alineo_call *call, uint64_t *freed_bytes,
                         alineo_error **err);
 

@@ -22,6 +22,7 @@ static const alineo_capability *const capabilities[] = {
     CAPABILITY(ALINEO_CAP_BOUND, "yes"),
     CAPABILITY(ALINEO_CAP_METADATA, "yes"),
     CAPABILITY(ALINEO_CAP_PAUSE, "processes"),
+    CAPABILITY(ALINEO_CAP_ENDPOINTS, "yes"),
     CAPABILITY(ALINEO_CAP_MOUNTS, "yes"),
     CAPABILITY(ALINEO_CAP_LIMITS_CPU, "yes"),
     CAPABILITY(ALINEO_CAP_LIMITS_MEMORY, "yes"),
@@ -77,6 +78,7 @@ static const alineo_provider_table table = {
     .file_link = local_file_link,
     .file_search = local_file_search,
     .file_replace = local_file_replace,
+    .endpoint = local_sandbox_endpoint,
     .prune = local_prune,
 };
 

@@ -65,6 +65,9 @@ SCHEMA(local_renew,
 SCHEMA(local_metadata,
        LIST(local_metadata, pairs));
 
+SCHEMA(local_endpoint,
+       U32(local_endpoint, port, UINT16_MAX));
+
 SCHEMA(local_exec,
        TEXT(local_exec, exec_id, LOCAL_ID_MAX),
        TEXT_OR_NULL(local_exec, cwd, LOCAL_PATH_MAX),
@@ -194,6 +197,7 @@ static const struct {
     {LOCAL_PAUSE, NULL},
     {LOCAL_UNPAUSE, NULL},
     {LOCAL_FILE, &local_file_schema},
+    {LOCAL_ENDPOINT, &local_endpoint_schema},
     {LOCAL_CANCEL, NULL},
     {LOCAL_RELEASE, NULL},
     {LOCAL_ANSWER, &local_answer_schema},

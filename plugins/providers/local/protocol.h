@@ -40,6 +40,7 @@ enum local_type {
     LOCAL_DESTROY = 15,  /* no payload */
     LOCAL_PAUSE = 16,    /* no payload */
     LOCAL_UNPAUSE = 17,  /* no payload */
+    LOCAL_ENDPOINT = 19, /* struct local_endpoint; answered by the same, with the host's port */
     LOCAL_FILE = 18,     /* struct local_file; fds: the stream's socket; passed on to pid 1 */
 
     /* Plugin to supervisor, on an exec's socket; no payload, no answer. */
@@ -128,6 +129,11 @@ struct local_renew {
 
 struct local_metadata {
     struct local_list pairs; /* a value of "" removes */
+};
+
+/* A port inside, and in the answer the one of 127.0.0.1 that leads there. */
+struct local_endpoint {
+    uint32_t port;
 };
 
 /* --- commands --------------------------------------------------------------------------------- */
@@ -299,11 +305,11 @@ struct local_feature_found {
 };
 
 extern const struct local_schema local_create_schema, local_state_schema, local_renew_schema,
-    local_metadata_schema, local_exec_schema, local_start_schema, local_started_schema,
-    local_signal_schema, local_outcome_schema, local_ended_schema, local_start_failed_schema,
-    local_file_schema, local_file_done_schema, local_entry_schema, local_stream_end_schema,
-    local_done_schema, local_answer_schema, local_sweep_schema, local_swept_schema,
-    local_probe_request_schema, local_feature_found_schema;
+    local_metadata_schema, local_endpoint_schema, local_exec_schema, local_start_schema,
+    local_started_schema, local_signal_schema, local_outcome_schema, local_ended_schema,
+    local_start_failed_schema, local_file_schema, local_file_done_schema, local_entry_schema,
+    local_stream_end_schema, local_done_schema, local_answer_schema, local_sweep_schema,
+    local_swept_schema, local_probe_request_schema, local_feature_found_schema;
 
 /* The schema of a message's payload, or NULL: it has none, or there is no such message. *IS_KNOWN
  * (may be NULL) tells the two apart. */

@@ -103,6 +103,8 @@ static void supervisor_init(struct local_supervisor *supervisor) {
     local_box_init(&supervisor->box);
     al_list_init(&supervisor->clients);
     al_list_init(&supervisor->runs);
+    al_list_init(&supervisor->ports);
+    al_list_init(&supervisor->relays);
 }
 
 /* What must be there before anything can be answered. */
@@ -190,6 +192,7 @@ static void finish_runs(struct local_supervisor *supervisor) {
 }
 
 static int finish(struct local_supervisor *supervisor) {
+    local_ports_end(supervisor);
     if (supervisor->is_built)
         kill_box(supervisor);
     local_pid1_hear_out(supervisor);

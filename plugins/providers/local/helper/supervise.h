@@ -11,7 +11,9 @@
  *   supervise_state.c   the state file, lifetime, metadata, pause
  *   supervise_exec.c    starting commands
  *   supervise_end.c     how commands end, and what they leave running
- *   supervise_pid1.c    talk with pid 1 */
+ *   supervise_pid1.c    talk with pid 1
+ *   supervise_port.c    listening for connections to ports inside
+ *   relay.c             carrying their bytes */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +56,10 @@ struct local_supervisor {
 
     al_list clients;
     al_list runs;
+    al_list ports;  /* that are listened on for the sandbox */
+    al_list relays; /* connections to them */
+    size_t relay_count;
+    bool are_ports_held;          /* no connection is taken until another ended */
     struct local_client *creator; /* until COMMIT */
     int given_up_fd;              /* its connection, when it went away before */
     uint64_t next_serial;
@@ -219,6 +225,24 @@ void local_pid1_hear_out(struct local_supervisor *supervisor);
 void local_pid1_end_ready(struct local_watch *watch, uint32_t events);
 void local_pid1_signal(struct local_client *client, const struct local_message *message);
 void local_pid1_file(struct local_client *client, const struct local_message *message);
+
+/* --- supervise_port.c --- */
+
+void local_port_request(struct local_client *client, const struct local_message *message);
+/* Listens no more, and cuts all connections. */
+void local_ports_end(struct local_supervisor *supervisor);
+/* There is room for one more connection. */
+void local_ports_go_on(struct local_supervisor *supervisor);
+
+/* --- relay.c --- */
+
+enum {
+    LOCAL_RELAYS_MAX = 1024
+};
+
+/* Takes FD, a connection on the host, and connects it to PORT inside. */
+void local_relay_begin(struct local_supervisor *supervisor, int fd, uint16_t port);
+void local_relays_end(struct local_supervisor *supervisor);
 
 /* --- pid 1 (init.h has the rest) --- */
 

@@ -120,6 +120,9 @@ static void dispatch(struct local_client *client, struct local_message *message)
     case LOCAL_FILE:
         local_pid1_file(client, message);
         break;
+    case LOCAL_ENDPOINT:
+        local_port_request(client, message);
+        break;
     case LOCAL_RENEW:
         local_supervisor_renew(client, message);
         break;

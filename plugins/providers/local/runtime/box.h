@@ -178,6 +178,11 @@ uint64_t local_box_oom_kills(const struct local_box *box);
 AL_MUST_CHECK int local_box_freeze(struct local_box *box, al_deadline deadline);
 AL_MUST_CHECK int local_box_thaw(struct local_box *box);
 
+/* A TCP socket (DOMAIN AF_INET or AF_INET6, non-blocking) in the box's network. The calling process
+ * is in that network for a moment, so it must have one thread. ENOTRECOVERABLE: it could not go
+ * back, and must end. */
+AL_MUST_CHECK int local_box_socket(const struct local_box *box, int domain, int *fd);
+
 /* --- supervisor: the end ---------------------------------------------------------------------- */
 
 /* Lifts the cpu limit, kills every process of the box and waits until pid 1 is gone and reaped;
