@@ -10,12 +10,16 @@
 #include "tests/support/test.h"
 #include "tests/support/test_host.h"
 
-typedef struct storage_test {
+typedef struct storage_test storage_test;
+struct storage_test {
     test_host host;
     const alineo_storage_table *table;
     alineo_storage *self;
     uint64_t next_number; /* of the writer "w" */
-} storage_test;
+    /* Lets time pass for leases, by an adapter whose storage has a clock of its own; NULL: by the
+     * host's clock. */
+    void (*pass_time)(storage_test *test, int64_t ms);
+};
 
 /* Opens an instance; options as for test_host_open. Asserts that it works. */
 void storage_test_open(storage_test *test, const alineo_plugin *plugin, const char *const *pairs);
@@ -34,6 +38,9 @@ void storage_put_one(storage_test *test, const char *sandbox_id, const char *eve
                      int32_t step_idx, const char *payload, int64_t ts_ms);
 /* Events of the session (NULL = all), each asserted to be one of its own; how many. */
 size_t storage_count(storage_test *test, const char *sandbox_id);
+
+/* Asserts that two texts are equal as JSON: adapters may spell numbers and order keys anew. */
+void storage_expect_json(const char *text, size_t size, const char *expected);
 
 /* The cases, ready for cmocka_run_group_tests; `*state` must be a storage_test * that is open and
  * empty: so give these as setup and teardown of each, made from your plugin. */

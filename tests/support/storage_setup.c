@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/util/json.h"
+
 alineo_code storage_test_try(storage_test *test, const alineo_plugin *plugin,
                              const char *const *pairs, alineo_error **err) {
     const alineo_storage_descriptor *descriptor = plugin->descriptor;
@@ -86,4 +88,38 @@ size_t storage_count(storage_test *test, const char *sandbox_id) {
     assert_null(error);
     test->table->read_close(test->self, reader);
     return count;
+}
+
+/* --- payloads --------------------------------------------------------------------------------- */
+
+static void expect_node(const al_json_node *node, const al_json_node *expected) {
+    const char *text = NULL, *expected_text = NULL;
+    assert_int_equal(al_json_type_of(node), al_json_type_of(expected));
+    assert_int_equal(al_json_count(node), al_json_count(expected));
+    if (al_json_get_str(expected, &expected_text)) {
+        assert_true(al_json_get_str(node, &text));
+        assert_string_equal(text, expected_text);
+    } else if (al_json_get_number_text(expected, &expected_text)) {
+        assert_true(al_json_get_number_text(node, &text));
+        assert_string_equal(text, expected_text);
+    }
+    size_t index = 0;
+    for (const al_json_node *at = al_json_first(expected); at != NULL; at = al_json_next(at)) {
+        const char *key = al_json_key(at, NULL);
+        const al_json_node *same =
+            key != NULL ? al_json_member(node, key) : al_json_item(node, index++);
+        assert_non_null(same);
+        expect_node(same, at);
+    }
+}
+
+void storage_expect_json(const char *text, size_t size, const char *expected) {
+    al_json *document = NULL, *wanted = NULL;
+    assert_non_null(text);
+    assert_int_equal(strlen(text), size);
+    assert_int_equal(al_json_parse(text, size, NULL, &document, NULL), 0);
+    assert_int_equal(al_json_parse(expected, strlen(expected), NULL, &wanted, NULL), 0);
+    expect_node(al_json_root(document), al_json_root(wanted));
+    al_json_free(document);
+    al_json_free(wanted);
 }
