@@ -131,6 +131,9 @@ static void explain(const cli_context *context, const alineo_exec_result *result
         fputs("alineo: the command was killed: the sandbox ran out of memory\n", stderr);
     else if (result->outcome == ALINEO_OUTCOME_TIMED_OUT)
         fputs("alineo: the command was ended by --timeout\n", stderr);
+    else if (result->outcome == ALINEO_OUTCOME_CANCELLED && cli_interrupted() == 0)
+        fprintf(stderr, "alineo: the command was ended with its sandbox%s%s\n",
+                result->detail != NULL ? ": " : "", result->detail != NULL ? result->detail : "");
 }
 
 static bool is_outcome(alineo_code code) {

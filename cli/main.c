@@ -4,9 +4,11 @@
 
 #include "core/util/str.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command *const commands[] = {
     &cli_run_command,       &cli_create_command,  &cli_exec_command,    &cli_ps_command,
@@ -54,7 +56,18 @@ static bool no_option(void *user, const cli_option *option, const char *value) {
     return false;
 }
 
+/* Where a standard stream is closed, the next file that is opened would take its place, and be
+ * written to: the ledger, say. Input that is not there is empty; output cannot be written. */
+static bool hold_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv) {
+    if (!hold_standard_streams())
+        return CLI_EXIT_OURS;
     /* A reader of ours that goes away shows as EPIPE where it is written, with a message. */
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {

@@ -76,6 +76,28 @@ class CommandLine(unittest.TestCase):
     def test_a_signal_is_128_and_its_number(self):
         self.assertEqual(self.alineo("run", "-c", "kill -TERM $$").returncode, 143)
 
+    def test_a_stream_that_is_closed_is_not_taken_for_another_file(self):
+        command = "cat; echo out; echo err >&2; exit 3"
+        for closed, code, out, err in ((0, 3, "out\n", "err\n"), (1, 125, "", "Bad file descriptor"), (2, 125, None, "")):
+            for words in (("run", "-c"), ("run", "-i", "-c")):
+                with self.subTest(closed=closed, words=words):
+                    done = self.alineo(*words, command, preexec_fn=lambda: os.close(closed))
+                    self.assertEqual(done.returncode, code)
+                    self.assertIn(done.stdout, [out] if out is not None else ["", "out\n"])
+                    self.assertIn(err, done.stderr)
+        self.assertEqual(self.alineo("run", "-i", "-c", command, preexec_fn=lambda: os.closerange(0, 3)).returncode, 125)
+        self.assertEqual(self.alineo("ps").returncode, 0)
+
+    def test_a_command_whose_sandbox_is_killed_says_so(self):
+        sandbox = self.alineo("create").stdout.strip()
+        command = subprocess.Popen(self.argv("exec", sandbox, "-c", "echo on; sleep 60"), cwd=self.folder, env=self.env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(command.stdout.readline(), "on\n")
+        self.assertEqual(self.alineo("kill", sandbox).returncode, 0)
+        errors = command.communicate(timeout=20)[1]
+        self.assertEqual(command.returncode, 125)
+        self.assertIn("ended with its sandbox", errors)
+
     def test_a_timeout_is_124(self):
         self.assertEqual(self.alineo("run", "--timeout", "300ms", "--", "sleep", "30").returncode, 124)
 
