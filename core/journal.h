@@ -38,8 +38,8 @@ typedef struct al_journal_options {
 /** `storage` must outlive it. Starts the thread (all signals blocked). */
 alineo_code al_journal_new(al_storage_binding *storage, const al_journal_options *options,
                            al_journal **out, alineo_error **err);
-/** Stores what is queued, at most for timeout_ms, ends the thread, frees. In a forked child: only
- * frees. */
+/** Stores what is queued, at most for timeout_ms, ends the thread, frees. An append that is under
+ * way is waited for: no plugin is closed beneath it. In a forked child: only frees. */
 void al_journal_free(al_journal *journal, int64_t timeout_ms);
 
 int64_t al_journal_patience_ms(const al_journal *journal);
