@@ -35,6 +35,8 @@ extern const contract_case contract_exec_cases[];
 extern const contract_case contract_stdin_cases[];
 extern const contract_case contract_ending_cases[];
 extern const contract_case contract_file_cases[];
+extern const contract_case contract_file_part_cases[];
+extern const contract_case contract_file_name_cases[];
 extern const contract_case contract_pty_cases[];
 extern const contract_case contract_pause_cases[];
 extern const contract_case contract_endpoint_cases[];

@@ -9,17 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* $1 path, $2 mode, $3 umask, $4 "p" for those above too. */
-static const char mkdir_script[] =
-    AL_FILE_SCRIPT_WHY "umask \"$3\"\n"
-                       "if [ -n \"$4\" ]; then\n"
-                       "  [ -d \"$1\" ] && exit\n"
-                       "  [ -e \"$1\" ] && exit 102\n"
-                       "  mkdir -p \"$1\" || why \"$1\"\n"
-                       "else\n"
-                       "  mkdir \"$1\" || why \"$1\"\n"
-                       "fi\n"
-                       "case $2 in 0[1-7]*) chmod \"$2\" \"$1\" ;; esac\n";
+/* $1 path, $2 mode, $3 umask, $4 the folder to make above it or "". A folder that somebody else
+ * made at the same time is as good. */
+static const char mkdir_script[] = AL_FILE_SCRIPT_WHY AL_FILE_SCRIPT_ABOVE
+    "if [ -n \"$4\" ]; then\n"
+    "  [ -d \"$1\" ] && exit\n"
+    "  [ -e \"$1\" ] && exit 102\n"
+    "  umask 022\n"
+    "  above \"$4\" \"$1\"\n"
+    "fi\n"
+    "umask \"$3\"\n"
+    "mkdir \"$1\" || { [ -n \"$4\" ] && [ -d \"$1\" ] && exit; why \"$1\"; }\n"
+    "case $2 in 0[1-7]*) chmod \"$2\" \"$1\" ;; esac\n";
 
 static const char remove_script[] = "[ -d \"$1\" ] && ! [ -L \"$1\" ] && exit 103\n"
                                     "rm \"$1\" || exit 90\n";
@@ -85,8 +86,10 @@ static alineo_code make_folder(const al_file_job *job, alineo_error **err) {
     uint32_t wanted = has(job, ALINEO_FILE_MODE) ? job->request.mode : 0755;
     (void)snprintf(mode, sizeof(mode), "%05o", wanted & 07777);
     (void)snprintf(mask, sizeof(mask), "%04o", 0777 & ~wanted);
-    return run(job, mkdir_script, job->request.path, mode, mask,
-               has(job, ALINEO_FILE_PARENTS) ? "p" : "", err);
+    al_autofree char *above = al_file_command_above(job, job->request.path);
+    if (above == NULL)
+        return al_fail_memory(err);
+    return run(job, mkdir_script, job->request.path, mode, mask, above, err);
 }
 
 static alineo_code remove_folder(const al_file_job *job, alineo_error **err) {

@@ -114,8 +114,8 @@ typedef struct alineo_file_change_options {
     { sizeof(alineo_file_change_options), 0, ALINEO_DEFAULT, ALINEO_DEFAULT, ALINEO_DEFAULT, NULL }
 ALINEO_API void alineo_file_change_options_init(alineo_file_change_options *options);
 
-/** Makes a folder. With `parents` one that is there is fine and stays as it is, and all new ones
- * get the mode; without: FILE_EXISTS. */
+/** Makes a folder. With `parents` one that is there is fine and stays as it is (else it is
+ * FILE_EXISTS), and missing ones above it are made with mode 0755. */
 ALINEO_API alineo_code alineo_file_mkdir(alineo_sandbox *sandbox, const char *path,
                                          const alineo_file_change_options *options,
                                          alineo_error **err);

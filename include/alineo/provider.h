@@ -590,31 +590,39 @@ typedef struct alineo_provider_table {
     alineo_code (*file_stat)(alineo_provider *self, const char *id,
                              const alineo_file_request *request, alineo_file_info_fn *found,
                              void *user, alineo_error **err);
-    /** Entries down to `depth`, folders before what is in them, links not followed. */
+    /** Entries down to `depth`, folders before what is in them; a link at the end of `path` is
+     * followed, those below are not. What vanishes meanwhile is passed over, and what the kernel
+     * makes up (/proc, /sys) unless the list begins there. `found` may call other functions of the
+     * table. */
     alineo_code (*file_list)(alineo_provider *self, const char *id,
                              const alineo_file_request *request, alineo_file_info_fn *found,
                              void *user, alineo_error **err);
-    /** With PARENTS, one that is there is fine and stays as it is; without: FILE_EXISTS. */
+    /** With PARENTS, one that is there is fine and stays as it is, and missing ones above are made
+     * with mode 0755; without: FILE_EXISTS. */
     alineo_code (*file_mkdir)(alineo_provider *self, const char *id,
                               const alineo_file_request *request, alineo_error **err);
     /** A file or link. IS_A_DIRECTORY for a folder: that is file_rmdir's. */
     alineo_code (*file_remove)(alineo_provider *self, const char *id,
                                const alineo_file_request *request, alineo_error **err);
+    /** DIRECTORY_NOT_EMPTY unless RECURSIVE; NOT_A_DIRECTORY for a link to one. */
     alineo_code (*file_rmdir)(alineo_provider *self, const char *id,
-                              const alineo_file_request *request,
-                              alineo_error **err); /* DIRECTORY_NOT_EMPTY unless RECURSIVE */
-    /** Renames `path` to `target`, across mounts by copying; FILE_EXISTS without REPLACE. */
+                              const alineo_file_request *request, alineo_error **err);
+    /** Renames `path` to `target`, across mounts by copying; `target` is the new name itself.
+     * FILE_EXISTS without REPLACE; with it a file takes a file's place, a folder an empty
+     * folder's. PARENTS as in file_mkdir. */
     alineo_code (*file_move)(alineo_provider *self, const char *id,
                              const alineo_file_request *request, alineo_error **err);
+    /** Both follow a link at the end of the path. An owner or group that there is none of:
+     * INVALID_ARGUMENT. */
     alineo_code (*file_chmod)(alineo_provider *self, const char *id,
                               const alineo_file_request *request, alineo_error **err);
     alineo_code (*file_chown)(alineo_provider *self, const char *id,
                               const alineo_file_request *request, alineo_error **err);
-    /** A symbolic link at `path` whose text is `target`. */
+    /** A symbolic link at `path` whose text is `target`. FILE_EXISTS; PARENTS as in file_mkdir. */
     alineo_code (*file_link)(alineo_provider *self, const char *id,
                              const alineo_file_request *request, alineo_error **err);
-    /** Regular files below `path` ("/" by default) whose name matches `pattern`, links not
-     * followed. */
+    /** Regular files below `path` that match `pattern`; as file_list otherwise, but folders that
+     * may not be read are passed over. */
     alineo_code (*file_search)(alineo_provider *self, const char *id,
                                const alineo_file_request *request, alineo_file_info_fn *found,
                                void *user, alineo_error **err);

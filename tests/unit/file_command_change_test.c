@@ -27,7 +27,7 @@ static void folders_are_made_with_those_above(void **state) {
     assert_int_equal(file_mode(world, "a/b"), 0755); /* it was there */
     FILE_OK(alineo_file_mkdir(world->sandbox, file_path(world, "a/c/d"), &options, &err));
     assert_int_equal(file_mode(world, "a/c/d"), 0700);
-    assert_int_equal(file_mode(world, "a/c"), 0700);
+    assert_int_equal(file_mode(world, "a/c"), 0755);
     assert_int_equal(file_mode(world, "a"), 0755);
     options.mode = 01777;
     FILE_OK(alineo_file_mkdir(world->sandbox, file_path(world, "sticky/"), &options, &err));

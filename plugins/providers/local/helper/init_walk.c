@@ -127,6 +127,8 @@ static int walk_all(struct walk *walk) {
         /* Below the first one: gone, or not a folder any more. */
         if (depth > 1 && (rc == ENOENT || rc == ENOTDIR || rc == ELOOP))
             rc = 0;
+        if (depth > 1 && rc == EACCES && walk->work->file->op == LOCAL_FILE_SEARCH)
+            rc = 0;
         if (rc != 0) {
             note_place(walk->work, path);
             return rc;
