@@ -51,7 +51,7 @@ static void holds(place *self, const char *name, const char *text) {
     alineo_bytes_clear(&bytes);
 }
 
-/* --- what is told of one ------------------------------------------------------------------------ */
+/* --- what is told of one ---------------------------------------------------------------------- */
 
 typedef struct told {
     int count;
@@ -103,7 +103,7 @@ static void a_file_is_told_of_with_its_type_size_mode_and_time(contract *c) {
     place_close(&self);
 }
 
-/* --- changes ------------------------------------------------------------------------------------ */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static void folders_are_made_once_and_stay_as_they_are(contract *c) {
     place self;
@@ -249,7 +249,7 @@ static void text_is_replaced_and_counted(contract *c) {
     place_close(&self);
 }
 
-/* --- lists -------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 typedef struct seen {
     const char *prefix; /* of every path */
@@ -341,7 +341,7 @@ static void files_are_searched_for_by_pattern(contract *c) {
     place_close(&self);
 }
 
-/* --- copies ------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static void a_tree_goes_out_and_comes_back(contract *c) {
     place self;
