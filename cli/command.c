@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
 
+#include "core/util/str.h"
+
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,7 +25,7 @@ static const cli_option common_options[] = {
 typedef struct option_table {
     const cli_option *options[MAX_OPTIONS];
     struct option longs[MAX_OPTIONS + 1];
-    char letters[2 * MAX_OPTIONS + 2];
+    char letters[2 * MAX_OPTIONS + 3];
     size_t count;
 } option_table;
 
@@ -43,8 +45,8 @@ static void table_add(option_table *table, const cli_option *option) {
 
 static void table_fill(option_table *table, const cli_command *command) {
     memset(table, 0, sizeof(*table));
-    if (command->passes_on)
-        table->letters[0] = '+'; /* options end at the first argument */
+    /* '+': options end at the first argument; ':': a missing value is told apart. */
+    memcpy(table->letters, command->passes_on ? "+:" : ":", command->passes_on ? 2 : 1);
     for (const cli_option *o = command->options; o != NULL && o->name != NULL; o++)
         table_add(table, o);
     for (const cli_option *o = common_options; o->name != NULL; o++)
@@ -81,6 +83,29 @@ static bool take_common(cli_context *context, const cli_command *command, const 
     return true;
 }
 
+/* What getopt_long() said no to: optopt is 0 for an unknown long option, the option's value for one
+ * that lacks its argument or has one too many, else the letter. */
+static int wrong_option(const cli_command *command, const option_table *table, int value,
+                        char **argv) {
+    const cli_option *known = optopt != 0 ? table_find(table, optopt) : NULL;
+    if (known != NULL && value == ':')
+        return cli_usage_error(command, "--%s needs a value: %s", known->name, known->argument);
+    if (known != NULL)
+        return cli_usage_error(command, "--%s takes no value", known->name);
+    if (optopt != 0 && optopt < LONG_ONLY)
+        return cli_usage_error(command, "there is no option -%c", optopt);
+    char name[64];
+    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[optind - 1], "="),
+                   argv[optind - 1]);
+    const char *names[MAX_OPTIONS];
+    for (size_t i = 0; i < table->count; i++)
+        names[i] = table->options[i]->name;
+    const char *nearest = al_str_nearest(name + strspn(name, "-"), names, table->count);
+    if (nearest != NULL)
+        return cli_usage_error(command, "there is no option %s; did you mean --%s?", name, nearest);
+    return cli_usage_error(command, "there is no option %s", name);
+}
+
 int cli_parse(const cli_command *command, cli_context *context, int argc, char **argv,
               cli_option_fn *handle, void *user, int *exit_code) {
     option_table table;
@@ -93,8 +118,7 @@ int cli_parse(const cli_command *command, cli_context *context, int argc, char *
             return optind;
         const cli_option *option = value == '?' || value == ':' ? NULL : table_find(&table, value);
         if (option == NULL) {
-            *exit_code = cli_usage_error(command, "unknown option, or one without its value: %s",
-                                         optind > 0 && optind <= argc ? argv[optind - 1] : "");
+            *exit_code = wrong_option(command, &table, value, argv);
             return -1;
         }
         if (is_common(option)) {

@@ -78,6 +78,8 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         const cli_command *wanted = argc > 2 ? find_command(argv[2]) : NULL;
+        if (wanted == NULL && argc > 2)
+            return unknown_command(argv[2]);
         if (wanted != NULL)
             cli_print_help(wanted);
         else

@@ -4,7 +4,9 @@
 #include "core/binding_source.h"
 #include "core/host.h"
 #include "core/struct.h"
+#include "core/util/str.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,10 @@ static alineo_code opened(alineo_code code, const alineo_host *host, const al_so
     code = al_from_plugin(code, al_host_plugin(host), "open", failure);
     if (code == ALINEO_OK)
         return code;
-    (void)al_wrap(failure, "open %s %s", al_kind_name(source->kind), source->id);
+    char doing[128];
+    (void)snprintf(doing, sizeof(doing), "open %s %s", al_kind_name(source->kind), source->id);
+    if (!al_str_starts(alineo_error_message(*failure), doing)) /* the plugin may say so itself */
+        (void)al_wrap(failure, "%s", doing);
     if (source->kind == AL_KIND_PROVIDER)
         al_error_set_provider(failure, source->id);
     return al_error_give(failure, err);

@@ -325,13 +325,17 @@ static alineo_code missing(al_capabilities *capabilities, const char *name, cons
                            const alineo_capability *found, alineo_error **err) {
     const char *provider = capabilities->binding->id;
     const char *detail = found->detail != NULL ? found->detail : "it does not offer it";
+    const char *remedy = found->remedy != NULL
+                             ? found->remedy
+                             : "do without it, or use a provider that has it; `alineo providers` "
+                               "shows what this one can do";
     alineo_error *failure = NULL;
     if (wanted == NULL || al_capability_rank(name, found->value) == 0)
-        (void)al_fail(&failure, ALINEO_CAPABILITY_UNSUPPORTED, found->remedy,
+        (void)al_fail(&failure, ALINEO_CAPABILITY_UNSUPPORTED, remedy,
                       "provider %s lacks the capability %s%s%s: %s", provider, name,
                       wanted != NULL ? "=" : "", wanted != NULL ? wanted : "", detail);
     else
-        (void)al_fail(&failure, ALINEO_CAPABILITY_UNSUPPORTED, found->remedy,
+        (void)al_fail(&failure, ALINEO_CAPABILITY_UNSUPPORTED, remedy,
                       "provider %s has the capability %s as \"%s\", \"%s\" is needed%s%s", provider,
                       name, found->value, wanted, found->detail != NULL ? ": " : "",
                       found->detail != NULL ? found->detail : "");

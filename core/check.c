@@ -22,18 +22,21 @@ alineo_code al_text_check(const char *what, const char *text, size_t max_size, a
     if (plain)
         return ALINEO_OK;
     return al_fail(err, ALINEO_INVALID_ARGUMENT, NULL,
-                   "%s: %zu bytes were given that are not 1 to %zu bytes of UTF-8 without control "
-                   "characters",
-                   what, size, max_size);
+                   "%s is %s; it must be 1 to %zu bytes of UTF-8 without control characters", what,
+                   size == 0         ? "empty"
+                   : size > max_size ? "too long"
+                                     : "no such text",
+                   max_size);
 }
 
 alineo_code al_name_check(const char *what, const char *text, alineo_error **err) {
     if (text == NULL || al_name_valid(text, strlen(text)))
         return ALINEO_OK;
     return al_fail(err, ALINEO_INVALID_ARGUMENT, NULL,
-                   "%s: %zu bytes were given that are not 1 to 255 bytes of UTF-8 without control "
-                   "characters",
-                   what, strlen(text));
+                   "%s is %s; it must be 1 to 255 bytes of UTF-8 without control characters", what,
+                   text[0] == '\0'      ? "empty"
+                   : strlen(text) > 255 ? "too long"
+                                        : "no such text");
 }
 
 alineo_code al_path_check(const char *what, const char *path, alineo_error **err) {

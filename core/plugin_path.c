@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -29,8 +30,10 @@ static alineo_code builtin_folder(char **out, alineo_error **err) {
         return al_fail_memory(err);
     struct stat status;
     if (stat(folder, &status) == 0 && S_ISDIR(status.st_mode)) {
-        *out = AL_STEAL(folder);
-        return ALINEO_OK;
+        *out = realpath(folder, NULL); /* "bin/../lib" is no name to show */
+        return *out != NULL ? ALINEO_OK
+                            : al_fail_errno(err, ALINEO_IO, errno, NULL,
+                                            "find the real path of the plugin folder %s", folder);
     }
     *out = al_strdup(ALINEO_INSTALLED_PLUGIN_DIR);
     return *out != NULL ? ALINEO_OK : al_fail_memory(err);

@@ -6,6 +6,7 @@ usage: run.py BUILD_DIR [unittest arguments]
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -214,6 +215,57 @@ class CommandLine(unittest.TestCase):
 
     def test_a_near_miss_is_suggested(self):
         self.assertIn("did you mean 'create'", self.alineo("craete").stderr)
+
+    def test_a_wrong_option_is_told_apart_from_one_without_its_value(self):
+        for words, told in ((["run", "--memry", "1Gi"], "there is no option --memry; did you mean --memory?"),
+                            (["run", "--zzzzzzzz=1"], "there is no option --zzzzzzzz\n"),
+                            (["run", "-q", "--", "true"], "there is no option -q\n"),
+                            (["ps", "--config"], "--config needs a value: FILE"),
+                            (["run", "-w"], "--cwd needs a value: PATH"),
+                            (["ps", "--all=yes"], "--all takes no value"),
+                            (["help", "frobnicate"], "there is no command 'frobnicate'")):
+            done = self.alineo(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(told, done.stderr, words)
+
+    def test_messages_name_what_was_asked_for_and_what_to_do(self):
+        for words, told in ((["run", "-w", "/not/there", "--", "true"], "working directory /not/there: No such file"),
+                            (["run", "--user", "nobodyknows", "--", "true"], 'user "nobodyknows" in the sandbox'),
+                            (["run", "--require", "snapshot=memory", "--", "true"], "`alineo providers` shows"),
+                            (["run", "--name", "", "--", "true"], "name is empty; it must be 1 to 255 bytes"),
+                            (["logs", "never-there-0000"], "`alineo ps --all` lists"),
+                            (["info", "never-there-0000"], "`alineo ps` lists")):
+            self.assertIn(told, self.alineo(*words).stderr, words)
+
+    def test_a_ledger_that_cannot_be_opened_is_told_once(self):
+        path = os.path.join(self.folder, "nowhere.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"storage": {"adapter": "sqlite", "path": "/proc/x/ledger.db"}}, f)
+        done = self.alineo("--config", path, "ps")
+        self.assertIn("STORAGE_UNAVAILABLE: open storage sqlite: make the folder", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "root can be somebody else")
+    def test_a_user_who_may_not_make_sandboxes_is_told_to_be_root(self):
+        home = os.path.join(self.folder, "other")
+        os.mkdir(home)
+        os.chown(home, 65534, 65534)
+        os.chmod(self.folder, 0o755)
+        done = subprocess.run(self.argv("run", "--", "true"), cwd=home, env={**self.env, "ALINEO_HOME": home},
+                              capture_output=True, timeout=60, text=True, user=65534, group=65534, extra_groups=[],
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("PERMISSION_DENIED: make sandboxes as user 65534", done.stderr)
+        self.assertIn("hint: run as root", done.stderr)
+
+    def test_the_manual_knows_every_command_and_option(self):
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "man", "alineo.1")
+        with open(page, encoding="utf-8") as f:
+            manual = f.read()
+        overview = self.alineo("--help").stdout.split("commands:")[1].split("\n\n")[0]
+        for command in (line.split()[0] for line in overview.splitlines() if line.strip()):
+            self.assertIn(f".It Cm {command}", manual, command)
+            for option in re.findall(r"^ +(?:-\w, |    )--([a-z-]+)", self.alineo(command, "--help").stdout, re.M):
+                self.assertRegex(manual, rf"Fl -{option}(?![a-z-])", f"{command} --{option}")
 
     def test_errors_are_json_for_programs(self):
         done = self.alineo("--json", "info", "never-there-0000")

@@ -53,7 +53,7 @@ alineo_code local_fail_gone(alineo_provider *self, alineo_error **err, const cha
         return LOCAL_FAIL(self, err, ALINEO_SANDBOX_NOT_FOUND, NULL, "the sandbox %s is gone: %s",
                           id, file.state.reason);
     return LOCAL_FAIL(self, err, ALINEO_SANDBOX_NOT_FOUND,
-                      "list shows the sandboxes that are there; another ALINEO_HOME or user has "
-                      "others",
+                      "`alineo ps` lists the sandboxes that are there; another ALINEO_HOME or user "
+                      "has others",
                       "there is no sandbox %.*s here", LOCAL_ID_MAX, id);
 }

@@ -262,7 +262,8 @@ alineo_code memory_session_get(alineo_storage *self, const char *name, const cha
     if (rc != 0)
         code = memory_no_memory(self, "look up a session in storage memory", err);
     else if (page->count == 0)
-        code = self->host->fail(self->host, err, ALINEO_SESSION_NOT_FOUND, NULL,
+        code = self->host->fail(self->host, err, ALINEO_SESSION_NOT_FOUND,
+                                "`alineo ps --all` lists the sessions of the ledger",
                                 "storage memory has no session %s%s%s", sandbox_id,
                                 name != NULL ? " of the name " : "", name != NULL ? name : "");
     else

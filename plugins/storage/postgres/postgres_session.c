@@ -248,7 +248,8 @@ static alineo_code find_session(postgres_connection *connection, void *user, ali
     if (add_sessions(rows, 1, &one->page) != 0)
         code = postgres_no_memory(self, doing, err);
     else if (one->page.count == 0)
-        code = self->host->fail(self->host, err, ALINEO_SESSION_NOT_FOUND, NULL,
+        code = self->host->fail(self->host, err, ALINEO_SESSION_NOT_FOUND,
+                                "`alineo ps --all` lists the sessions of the ledger",
                                 "%s has no session %s%s%s", self->target, one->sandbox_id,
                                 one->name != NULL ? " of the name " : "",
                                 one->name != NULL ? one->name : "");

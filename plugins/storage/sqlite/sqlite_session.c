@@ -152,7 +152,8 @@ static alineo_code find_session(alineo_storage *self, const char *name, const ch
         return sqlite_fail(connection, rc, "look up a session in", err);
     if (page->count > 0)
         return ALINEO_OK;
-    return self->host->fail(self->host, err, ALINEO_SESSION_NOT_FOUND, NULL,
+    return self->host->fail(self->host, err, ALINEO_SESSION_NOT_FOUND,
+                            "`alineo ps --all` lists the sessions of the ledger",
                             "%s has no session %s%s%s", self->path, sandbox_id,
                             name != NULL ? " of the name " : "", name != NULL ? name : "");
 }

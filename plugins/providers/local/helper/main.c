@@ -101,8 +101,9 @@ static int leave_for_supervisor(void) {
         _exit(EXIT_SUCCESS);
     if (rc == 0)
         return 0;
-    struct local_answer failed = {ALINEO_SANDBOX_FAILED, fault.message,
-                                  fault.hint[0] != '\0' ? fault.hint : NULL};
+    alineo_code code =
+        rc == EPERM || rc == EACCES ? ALINEO_PERMISSION_DENIED : ALINEO_SANDBOX_FAILED;
+    struct local_answer failed = {code, fault.message, fault.hint[0] != '\0' ? fault.hint : NULL};
     int sent = local_link_send(PLUGIN_FD, LOCAL_ANSWER, 0, &failed, NULL, 0,
                                al_deadline_after_ms(ANSWER_MS));
     return sent != 0 ? sent : rc;

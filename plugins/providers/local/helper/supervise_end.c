@@ -216,5 +216,7 @@ void local_run_free(struct local_run *run) {
     for (size_t i = 0; i < run->peer_count; i++)
         al_close(run->peer_fds[i]);
     free(run->program);
+    free(run->cwd);
+    free(run->user);
     free(run);
 }

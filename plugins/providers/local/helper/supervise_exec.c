@@ -117,7 +117,8 @@ static void run_bad_cwd(struct local_run *run, int errnum) {
     else if (errnum == EACCES || errnum == EXDEV || errnum == ELOOP)
         code = ALINEO_PERMISSION_DENIED;
     char message[LOCAL_MESSAGE_TEXT_MAX];
-    (void)snprintf(message, sizeof(message), "enter the command's working directory: %s",
+    (void)snprintf(message, sizeof(message), "enter the command's working directory %.600s: %s",
+                   run->cwd != NULL ? run->cwd : "/",
                    errnum == EXDEV ? "it is outside of the sandbox" : strerror(errnum));
     run_refused(run, code, NULL, message);
 }
@@ -205,7 +206,10 @@ void local_run_start_failed(struct local_run *run, const struct local_start_fail
     local_watch_end(&run->start);
     char message[LOCAL_MESSAGE_TEXT_MAX];
     if (failed->is_about_user != 0) {
-        (void)snprintf(message, sizeof(message), "find the command's user in the sandbox: %s",
+        const char *user = run->user != NULL ? run->user : run->supervisor->create.user;
+        (void)snprintf(message, sizeof(message),
+                       "find the command's user \"%.200s\" in the sandbox: %s",
+                       user != NULL ? user : "root",
                        failed->errnum == ENOENT ? "there is none of that name"
                                                 : strerror((int)failed->errnum));
         run_refused(run, ALINEO_INVALID_ARGUMENT,
@@ -306,7 +310,13 @@ static int run_new(struct local_supervisor *supervisor, const struct local_exec 
     if (run == NULL)
         return ENOMEM;
     run->program = al_strdup(exec->argv.items[0]);
-    if (run->program == NULL) {
+    run->cwd = exec->cwd != NULL ? al_strdup(exec->cwd) : NULL;
+    run->user = exec->user != NULL ? al_strdup(exec->user) : NULL;
+    if (run->program == NULL || (exec->cwd != NULL && run->cwd == NULL) ||
+        (exec->user != NULL && run->user == NULL)) {
+        free(run->program);
+        free(run->cwd);
+        free(run->user);
         free(run);
         return ENOMEM;
     }

@@ -49,6 +49,11 @@ static void leave_v1_groups(void) {
 }
 
 int local_supervisor_fork(pid_t *pid, struct local_fault *fault) {
+    if (geteuid() != 0) {
+        (void)local_fault_set(fault, EPERM, "make sandboxes as user %d", (int)geteuid());
+        local_fault_hint(fault, "run as root");
+        return EPERM;
+    }
     al_autofd int top = -1;
     al_autofd int group = -1;
     int error = local_cgroup_open_top(&top, fault);
