@@ -51,7 +51,7 @@ void al_exec_end_or_lose(alineo_exec *exec) {
 }
 
 alineo_code alineo_exec_cancel(alineo_exec *exec, alineo_error **err) {
-    alineo_code code = al_client_enter(exec->sandbox->client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code != ALINEO_OK)
         return code;
     atomic_store(&exec->cancelled, 1);
@@ -60,10 +60,10 @@ alineo_code alineo_exec_cancel(alineo_exec *exec, alineo_error **err) {
 
 alineo_code alineo_exec_signal(alineo_exec *exec, int32_t signal_number, alineo_error **err) {
     static const char *const needs[] = {ALINEO_CAP_SIGNALS, NULL};
-    alineo_client *client = exec->sandbox->client;
-    alineo_code code = al_client_enter(client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code != ALINEO_OK)
         return code;
+    alineo_client *client = exec->sandbox->client;
     if (signal_number < 1 || signal_number > 64)
         return al_fail(err, ALINEO_INVALID_ARGUMENT, "use 1 to 64", "there is no signal %d",
                        (int)signal_number);
@@ -98,12 +98,12 @@ static alineo_code check_resize(alineo_exec *exec, uint16_t rows, uint16_t colum
 
 alineo_code alineo_exec_resize(alineo_exec *exec, uint16_t rows, uint16_t columns,
                                alineo_error **err) {
-    alineo_client *client = exec->sandbox->client;
-    alineo_code code = al_client_enter(client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code == ALINEO_OK)
         code = check_resize(exec, rows, columns, err);
     if (code != ALINEO_OK)
         return code;
+    alineo_client *client = exec->sandbox->client;
     al_exec_link *link = has_ended(exec) ? NULL : al_exec_link_take(exec);
     if (link == NULL)
         return al_fail(err, ALINEO_EXEC_NOT_FOUND, NULL, "resize: the command has ended: %s",

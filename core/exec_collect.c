@@ -51,7 +51,7 @@ static int give_output(alineo_exec *exec, bool last, alineo_output *output) {
 
 alineo_code alineo_exec_output(alineo_exec *exec, uint64_t max_bytes, alineo_output *output,
                                alineo_exec_result *result, alineo_error **err) {
-    alineo_code code = al_client_enter(exec->sandbox->client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code != ALINEO_OK)
         return code;
     if (max_bytes == 0)

@@ -16,6 +16,13 @@ int alineo_exec_poll_fd(const alineo_exec *exec) {
     return exec->epoll_fd;
 }
 
+alineo_code al_exec_enter(const alineo_exec *exec, alineo_error **err) {
+    if (exec == NULL)
+        return al_fail(err, ALINEO_INVALID_ARGUMENT, "see why it was not started",
+                       "the exec is NULL");
+    return al_client_enter(exec->sandbox->client, err);
+}
+
 /* Tells the end, once. */
 static void give_end(alineo_exec *exec, alineo_exec_event *event) {
     if (exec->exit_given)
@@ -27,7 +34,7 @@ static void give_end(alineo_exec *exec, alineo_exec_event *event) {
 
 alineo_code alineo_exec_next(alineo_exec *exec, int64_t timeout_ms, alineo_exec_event *out,
                              alineo_error **err) {
-    alineo_code code = al_client_enter(exec->sandbox->client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code != ALINEO_OK)
         return code;
     alineo_exec_event event = ALINEO_EXEC_EVENT_INIT;
@@ -54,7 +61,7 @@ alineo_code alineo_exec_next(alineo_exec *exec, int64_t timeout_ms, alineo_exec_
 }
 
 alineo_code alineo_exec_wait(alineo_exec *exec, alineo_exec_result *result, alineo_error **err) {
-    alineo_code code = al_client_enter(exec->sandbox->client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code != ALINEO_OK)
         return code;
     al_exec_chunk chunk;

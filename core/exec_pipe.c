@@ -76,7 +76,7 @@ static al_step move_all(alineo_exec *exec, al_caller_fd sinks[2], alineo_error *
 alineo_code alineo_exec_pipe(alineo_exec *exec, int out_fd, int err_fd, alineo_exec_result *result,
                              alineo_error **err) {
     al_caller_fd sinks[2] = {{.own = -1}, {.own = -1}};
-    alineo_code code = al_client_enter(exec->sandbox->client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code == ALINEO_OK)
         code = open_sink(&sinks[0], "out_fd", out_fd, err);
     if (code == ALINEO_OK)

@@ -338,6 +338,11 @@ alineo_code al_exec_fail_storage(alineo_exec *exec, alineo_error **err);
 /** Hands a struct of ours out into the caller's, which may be shorter; its size stays. */
 void al_exec_give(void *given, const void *own, size_t own_size);
 
+/* --- exec_consume.c --------------------------------------------------------------------------- */
+
+/** Whether a call may go on: INVALID_ARGUMENT for NULL (one that was not started), CLIENT_FORKED. */
+alineo_code al_exec_enter(const alineo_exec *exec, alineo_error **err);
+
 /* --- exec_cancel.c ---------------------------------------------------------------------------- */
 
 /** Ends the command through its provider; any thread. An answer that it is gone is fine. */

@@ -266,7 +266,7 @@ alineo_code alineo_exec_write_stdin(alineo_exec *exec, const void *data, size_t 
     size_t done = 0;
     if (written != NULL)
         *written = 0;
-    alineo_code code = al_client_enter(exec->sandbox->client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code != ALINEO_OK)
         return code;
     if (exec->input.kind != ALINEO_STDIN_PIPE || (data == NULL && size > 0))
@@ -315,7 +315,7 @@ static alineo_code type_end(alineo_exec *exec, alineo_error **err) {
 }
 
 alineo_code alineo_exec_close_stdin(alineo_exec *exec, alineo_error **err) {
-    alineo_code code = al_client_enter(exec->sandbox->client, err);
+    alineo_code code = al_exec_enter(exec, err);
     if (code != ALINEO_OK)
         return code;
     if (exec->input.kind == ALINEO_STDIN_BYTES || exec->input.kind == ALINEO_STDIN_FD)

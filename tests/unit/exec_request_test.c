@@ -23,6 +23,29 @@ static void refused(exec_world *world, const char *command, const alineo_exec_op
     assert_int_equal(exec_event_count(world, 1, "exec_start"), 0);
 }
 
+static void an_exec_that_was_not_started_is_refused_by_every_call(void **state) {
+    (void)state;
+    alineo_exec_event event = ALINEO_EXEC_EVENT_INIT;
+    alineo_exec_result result = ALINEO_EXEC_RESULT_INIT;
+    alineo_output output = ALINEO_OUTPUT_INIT;
+    size_t written = 1;
+    const alineo_code codes[] = {
+        alineo_exec_next(NULL, 0, &event, NULL),
+        alineo_exec_wait(NULL, &result, NULL),
+        alineo_exec_pipe(NULL, -1, -1, &result, NULL),
+        alineo_exec_output(NULL, 0, &output, &result, NULL),
+        alineo_exec_write_stdin(NULL, "x", 1, 0, &written, NULL),
+        alineo_exec_close_stdin(NULL, NULL),
+        alineo_exec_signal(NULL, 15, NULL),
+        alineo_exec_resize(NULL, 24, 80, NULL),
+        alineo_exec_cancel(NULL, NULL),
+    };
+    for (size_t i = 0; i < AL_COUNT(codes); i++)
+        assert_int_equal(codes[i], ALINEO_INVALID_ARGUMENT);
+    assert_int_equal(written, 0);
+    alineo_exec_free(NULL);
+}
+
 static void what_makes_no_sense_is_refused_before_anything(void **state) {
     exec_world *world = *state;
     const char *none[] = {NULL};
@@ -307,6 +330,7 @@ static void options_of_an_older_caller_are_taken(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        EXEC_TEST(an_exec_that_was_not_started_is_refused_by_every_call),
         EXEC_TEST(what_makes_no_sense_is_refused_before_anything),
         EXEC_TEST(names_that_no_variable_can_have_are_refused),
         EXEC_TEST(a_capability_that_is_missing_is_refused_before_anything),
