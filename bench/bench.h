@@ -17,6 +17,7 @@ typedef struct bench_options {
     const char *config; /* a config file; NULL = one made here, in dir */
     const char *provider;
     const char *storage;
+    const char *url;   /* of the storage's server; NULL = what the environment says */
     const char *dir;   /* where state and ledger are kept; NULL = a temporary folder */
     size_t n;          /* rounds; 0 = the benchmark's own */
     size_t burst;      /* tti: so many at once */
@@ -53,7 +54,7 @@ typedef struct bench_place {
     const bench_options *options;
     char *dir;
     bool own_dir; /* made here, removed at the end */
-    char *ledger; /* path of the SQLite file */
+    char *ledger; /* path of the SQLite file, or url of the server (NULL: from the environment) */
     alineo_config *config;
     alineo_client *client;
 } bench_place;
@@ -64,7 +65,7 @@ bool bench_open(bench_place *place, const bench_options *options);
 bool bench_open_folder(bench_place *place, const bench_options *options);
 void bench_close(bench_place *place);
 
-/* A config that names a storage adapter and its file. */
+/* A config that names a storage adapter and its file or server. */
 alineo_code bench_storage_config(const char *storage, const char *path, alineo_config **config,
                                  alineo_error **err);
 /* The adapter alone, without a client; NULL after a message. */
@@ -108,6 +109,12 @@ bool bench_bare_commits(const char *dir, size_t n, bench_samples *samples);
 /* Rows per second of a bare loop of prepared inserts into the ledger's own schema, `batch` a
  * commit. */
 double bench_bare_inserts(const char *dir, const char *payload, uint64_t rows, size_t batch);
+/* On a PostgreSQL server the benchmarks have a schema of their own: removes it. False after a
+ * message. */
+#define BENCH_POSTGRES_SCHEMA "alineo_bench"
+bool bench_postgres_reset(const char *url);
+/* Rows per second of a bare loop of COPY into the ledger's own schema, `batch` a transaction. */
+double bench_postgres_copies(const char *url, const char *payload, uint64_t rows, size_t batch);
 /* Time of a whole process, in ms; n times. False when the program is not there. */
 bool bench_process(const char *const *argv, size_t n, bench_samples *samples);
 

@@ -103,6 +103,15 @@ static void print_rate(const bench_options *options, const char *bench, const ch
     bench_print(options, &row);
 }
 
+/* Events a second of the bare client library; 0 after a failure, negative where there is none. */
+static double append_bare(const bench_options *options, const bench_place *place, uint64_t events) {
+    if (strcmp(options->storage, "sqlite") == 0)
+        return bench_bare_inserts(place->dir, chunk, events, BATCH);
+    if (strcmp(options->storage, "postgres") == 0)
+        return bench_postgres_copies(place->ledger, chunk, events, BATCH);
+    return -1;
+}
+
 static int append(const bench_options *options, bench_place *place, filler *f) {
     uint64_t events = options->size > 0 ? options->size : 200000;
     double seconds = filler_open(f, place) ? fill(f, events, 1) : -1;
@@ -111,12 +120,11 @@ static int append(const bench_options *options, bench_place *place, filler *f) {
         return 1;
     double ours = (double)f->stored / seconds;
     print_rate(options, "ledger append", NULL, f->stored, ours, -1);
-    if (options->raw && strcmp(options->storage, "sqlite") == 0) {
-        double bare = bench_bare_inserts(place->dir, chunk, events, BATCH);
-        if (bare <= 0)
-            return 1;
+    double bare = options->raw ? append_bare(options, place, events) : -1;
+    if (bare == 0)
+        return 1;
+    if (bare > 0)
         print_rate(options, "ledger append", "raw", events, bare, bare / ours);
-    }
     return 0;
 }
 

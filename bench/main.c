@@ -28,6 +28,7 @@ static const char help[] =
     "  --threads N      exec: idle threads that it has meanwhile\n"
     "  --provider ID    default: the config's\n"
     "  --storage ID     default: sqlite\n"
+    "  --url URL        where the storage's server is; default what the environment says\n"
     "  --no-ledger      stream: with a storage that keeps nothing\n"
     "  --raw            also a bare loop of the client library on the same schema\n"
     "  --peers          also bwrap and docker, where they are installed\n"
@@ -45,6 +46,7 @@ enum {
     OPT_THREADS,
     OPT_PROVIDER,
     OPT_STORAGE,
+    OPT_URL,
     OPT_NO_LEDGER,
     OPT_RAW,
     OPT_PEERS,
@@ -63,6 +65,7 @@ static const struct option longs[] = {
     {"threads", 1, NULL, OPT_THREADS},
     {"provider", 1, NULL, OPT_PROVIDER},
     {"storage", 1, NULL, OPT_STORAGE},
+    {"url", 1, NULL, OPT_URL},
     {"no-ledger", 0, NULL, OPT_NO_LEDGER},
     {"raw", 0, NULL, OPT_RAW},
     {"peers", 0, NULL, OPT_PEERS},
@@ -122,6 +125,9 @@ static bool take(bench_options *options, int option, const char *value) {
         return true;
     case OPT_STORAGE:
         options->storage = value;
+        return true;
+    case OPT_URL:
+        options->url = value;
         return true;
     case OPT_DIR:
         options->dir = value;

@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 
 #include "core/util/file.h"
+#include "core/util/json_write.h"
 #include "core/util/path.h"
 #include "core/util/str.h"
 
@@ -30,8 +31,13 @@ static bool make_folder(bench_place *place) {
         fprintf(stderr, "alineo-bench: make %s: %s\n", place->dir, strerror(errno));
         return false;
     }
+    if (strcmp(place->options->storage, "sqlite") != 0) {
+        place->ledger = al_strdup(place->options->url);
+        return strcmp(place->options->storage, "postgres") != 0 ||
+               bench_postgres_reset(place->ledger);
+    }
     place->ledger = al_strf("%s/ledger.db", place->dir);
-    return place->dir != NULL && place->ledger != NULL;
+    return place->ledger != NULL;
 }
 
 bool bench_open_folder(bench_place *place, const bench_options *options) {
@@ -39,11 +45,19 @@ bool bench_open_folder(bench_place *place, const bench_options *options) {
     return make_folder(place);
 }
 
-/* The adapter's options: only sqlite has a path. */
-static char *storage_section(const char *storage, const char *path) {
-    return strcmp(storage, "sqlite") == 0
-               ? al_strf("{\"adapter\":\"sqlite\",\"path\":\"%s\"}", path)
-               : al_strf("{\"adapter\":\"%s\"}", storage);
+/* The adapter's options: sqlite has a path; a server is told by a url, or by the environment. */
+static char *storage_section(const char *storage, const char *where) {
+    al_buf text = AL_BUF_INIT;
+    al_json_writer w;
+    al_json_write_init(&w, &text);
+    al_json_write_object_begin(&w);
+    al_json_put_str(&w, "adapter", storage);
+    if (where != NULL)
+        al_json_put_str(&w, strcmp(storage, "sqlite") == 0 ? "path" : "url", where);
+    if (strcmp(storage, "postgres") == 0)
+        al_json_put_str(&w, "schema", BENCH_POSTGRES_SCHEMA);
+    al_json_write_object_end(&w);
+    return al_json_write_finish(&w) == 0 ? al_buf_steal(&text, NULL) : NULL;
 }
 
 static alineo_code parse(const char *text, alineo_config **config, alineo_error **err) {
@@ -110,6 +124,8 @@ void bench_close(bench_place *place) {
     alineo_config_free(place->config);
     if (place->own_dir && al_remove_tree(AT_FDCWD, place->dir) != 0)
         fprintf(stderr, "alineo-bench: remove %s: %s\n", place->dir, strerror(errno));
+    if (place->options != NULL && strcmp(place->options->storage, "postgres") == 0)
+        (void)bench_postgres_reset(place->ledger);
     free(place->dir);
     free(place->ledger);
     *place = (bench_place){NULL, NULL, false, NULL, NULL, NULL};

@@ -28,11 +28,16 @@ static const char *const LOCK_SESSIONS =
     "SELECT pg_advisory_xact_lock(" POSTGRES_LOCK_SESSION ", h), "
     "pg_try_advisory_xact_lock(" POSTGRES_LOCK_FOLLOWER ", h & 63) "
     "FROM (SELECT DISTINCT hashtext(u) AS h FROM unnest($1::text[]) u ORDER BY 1) x";
+/* The newest in the order of the session's index, whatever the planner thinks of the session. Ours
+ * never go back, so the last ones tell: a few, since others may have a clock of their own. */
+#define SESSION_ID POSTGRES_ID("e.")
+#define NEWEST                                                                                     \
+    "SELECT max(ts) FROM (SELECT e.ts FROM alineo_events e WHERE (" SESSION_ID                     \
+    ", e.id) > (u, 0) AND (" SESSION_ID ", e.id) <= (u, 9223372036854775807) "                     \
+    "ORDER BY " SESSION_ID " DESC, e.id DESC LIMIT 8) x"
 static const char *const LOOK =
     "SELECT 0, last_n FROM alineo_c_writers WHERE writer_id = $1 UNION ALL "
-    "SELECT n, (SELECT max(ts) FROM (SELECT e.ts FROM alineo_events e "
-    "WHERE " POSTGRES_ID("e.") " = u ORDER BY e.id DESC LIMIT 8) x) "
-                               "FROM unnest($2::text[]) WITH ORDINALITY AS s(u, n)";
+    "SELECT n, (" NEWEST ") FROM unnest($2::text[]) WITH ORDINALITY AS s(u, n)";
 static const char *const TAKEN =
     "SELECT c.i FROM unnest($1::int8[], $2::text[], $3::int4[]) AS c(i, u, step) WHERE EXISTS ("
     "SELECT 1 FROM alineo_events e WHERE " POSTGRES_ID(

@@ -12,9 +12,13 @@
 #include "plugins/common/event_name.h"
 #include "plugins/storage/postgres/postgres_statements.h"
 
-/* A page: so many rows, or up to the one whose payloads, as they lie in the table, go past this. */
-#define PAGE_COUNT "1000"
+/* A page is as many rows as the last one lets expect, or one alone where their payloads, as they lie
+ * in the table, are more than this together. */
 #define PAGE_SIZE "524288"
+enum {
+    PAGE_COUNT_FIRST = 128,
+    PAGE_COUNT_MAX = 2048
+};
 
 static const char doing[] = "read";
 
@@ -37,6 +41,7 @@ enum {
     BIND_NAME,
     BIND_STEP,
     BIND_EVENTS,
+    BIND_LIMIT,
     BIND_COUNT
 };
 
@@ -47,6 +52,7 @@ struct alineo_storage_reader {
     char *query;
     char step[16];
     int64_t after;  /* the id behind which the next page begins */
+    int limit;      /* rows of the next page */
     int64_t bound;  /* up to here all is decided; less than `after`: to be asked for */
     PGresult *page; /* what records point into */
     int count;      /* of its rows that lie within the bound */
@@ -78,25 +84,32 @@ static char *events_array(const char *const *events) {
     return al_buf_steal(&array, NULL);
 }
 
-/* Parameters that no condition names are there all the same, with a type. */
+#define OF_SESSION_IN_BOUND                                                                        \
+    "(" POSTGRES_ID("") ", id) > ($3::text, $1::int8) AND "                                        \
+                        "(" POSTGRES_ID("") ", id) <= ($3::text, $2::int8)"
+#define OF_ALL_IN_BOUND "id > $1::int8 AND id <= $2::int8 AND $3::text IS NULL"
+#define ROW_SIZE "coalesce(pg_column_size(payload), 0) + coalesce(octet_length(error), 0)"
+
+/* Parameters that are not used are there all the same, and need a type. Rows of a session are asked
+ * for in the order of its index and no other: the planner would read the whole table backwards where
+ * it takes the session for a large part of it. */
 static char *write_query(const alineo_storage_reader *reader) {
+    bool is_one = reader->sandbox_id != NULL;
     al_buf text = AL_BUF_INIT;
-    al_buf_append_str(
-        &text, "SELECT id, ts, step_idx, branch, sandbox_id, name, event, payload::text, error "
-               "FROM (SELECT id, ts, step_idx, branch, sandbox_id, name, event, payload, error, "
-               "sum(size) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) - size AS before FROM "
-               "(SELECT *, coalesce(pg_column_size(payload), 0) + coalesce(octet_length(error), 0) "
-               "AS size FROM alineo_events WHERE id > $1::int8 AND id <= $2::int8");
-    al_buf_append_str(&text, reader->sandbox_id != NULL ? " AND " POSTGRES_ID("") " = $3::text"
-                                                        : " AND $3::text IS NULL");
+    al_buf_append_str(&text, "WITH p AS MATERIALIZED (SELECT id, ts, step_idx, branch, sandbox_id, "
+                             "name, event, payload, error FROM alineo_events WHERE ");
+    al_buf_append_str(&text, is_one ? OF_SESSION_IN_BOUND : OF_ALL_IN_BOUND);
     al_buf_append_str(&text,
                       reader->name != NULL ? " AND name = $4::text" : " AND $4::text IS NULL");
     al_buf_append_str(&text, reader->step[0] != '\0' ? " AND step_idx = $5::int4"
                                                      : " AND $5::int4 IS NULL");
     al_buf_append_str(&text, reader->events != NULL ? " AND event = ANY($6::text[])"
                                                     : " AND $6::text[] IS NULL");
-    al_buf_append_str(&text, ") e ORDER BY id LIMIT " PAGE_COUNT ") p WHERE before < " PAGE_SIZE
-                             " ORDER BY id");
+    al_buf_append_str(&text, is_one ? " ORDER BY " POSTGRES_ID("") ", id" : " ORDER BY id");
+    al_buf_append_str(&text, " LIMIT $7::int8) SELECT id, ts, step_idx, branch, sandbox_id, name, "
+                             "event, payload::text, error FROM p WHERE (SELECT sum(" ROW_SIZE
+                             ") FROM p) < " PAGE_SIZE " OR id = (SELECT min(id) FROM p) "
+                             "ORDER BY id");
     return al_buf_steal(&text, NULL);
 }
 
@@ -127,6 +140,7 @@ alineo_code postgres_read_open(alineo_storage *self, const alineo_read_request *
         return postgres_no_memory(self, doing, err);
     reader->after = after;
     reader->bound = -1;
+    reader->limit = PAGE_COUNT_FIRST;
     if (!copy_request(reader, request)) {
         reader_free(reader);
         return postgres_no_memory(self, doing, err);
@@ -146,6 +160,7 @@ void postgres_read_close(alineo_storage *self, alineo_storage_reader *reader) {
 typedef struct page_texts {
     char after[24];
     char bound[24];
+    char limit[16];
 } page_texts;
 
 /* Up to `bound`. */
@@ -153,6 +168,7 @@ static postgres_step page_step(const alineo_storage_reader *reader, int64_t boun
                                page_texts *texts) {
     (void)snprintf(texts->after, sizeof(texts->after), "%" PRId64, reader->after);
     (void)snprintf(texts->bound, sizeof(texts->bound), "%" PRId64, bound);
+    (void)snprintf(texts->limit, sizeof(texts->limit), "%d", reader->limit);
     postgres_step step = {.text = reader->query, .count = BIND_COUNT};
     step.values[BIND_AFTER] = texts->after;
     step.values[BIND_BOUND] = texts->bound;
@@ -160,6 +176,7 @@ static postgres_step page_step(const alineo_storage_reader *reader, int64_t boun
     step.values[BIND_NAME] = reader->name;
     step.values[BIND_STEP] = reader->step[0] != '\0' ? reader->step : NULL;
     step.values[BIND_EVENTS] = reader->events;
+    step.values[BIND_LIMIT] = texts->limit;
     return step;
 }
 
@@ -167,6 +184,10 @@ static void take_page(alineo_storage_reader *reader, PGresult *page) {
     reader->page = page;
     reader->next = 0;
     reader->count = PQntuples(page);
+    if (reader->count == 1 && reader->limit > 1)
+        reader->limit = reader->limit / 8 + 1;
+    else if (reader->count == reader->limit && reader->limit < PAGE_COUNT_MAX)
+        reader->limit *= 2;
     while (reader->count > 0 && postgres_int64(page, reader->count - 1, COLUMN_ID) > reader->bound)
         reader->count--;
     /* Nothing up to the bound: that part need not be searched again. */
