@@ -12,8 +12,8 @@
 #include "plugins/common/event_name.h"
 #include "plugins/storage/postgres/postgres_statements.h"
 
-/* A page is as many rows as the last one lets expect, or one alone where their payloads, as they lie
- * in the table, are more than this together. */
+/* A page is as many rows as the last one lets expect, or one alone where their payloads, as they
+ * lie in the table, are more than this together. */
 #define PAGE_SIZE "524288"
 enum {
     PAGE_COUNT_FIRST = 128,
@@ -84,15 +84,14 @@ static char *events_array(const char *const *events) {
     return al_buf_steal(&array, NULL);
 }
 
-#define OF_SESSION_IN_BOUND                                                                        \
-    "(" POSTGRES_ID("") ", id) > ($3::text, $1::int8) AND "                                        \
-                        "(" POSTGRES_ID("") ", id) <= ($3::text, $2::int8)"
+#define PLACE "(" POSTGRES_ID("") ", id)"
+#define OF_SESSION_IN_BOUND PLACE " > ($3::text, $1::int8) AND " PLACE " <= ($3::text, $2::int8)"
 #define OF_ALL_IN_BOUND "id > $1::int8 AND id <= $2::int8 AND $3::text IS NULL"
 #define ROW_SIZE "coalesce(pg_column_size(payload), 0) + coalesce(octet_length(error), 0)"
 
 /* Parameters that are not used are there all the same, and need a type. Rows of a session are asked
- * for in the order of its index and no other: the planner would read the whole table backwards where
- * it takes the session for a large part of it. */
+ * for in the order of its index and no other: the planner would read the table as it lies where it
+ * takes the session for a large part of it. */
 static char *write_query(const alineo_storage_reader *reader) {
     bool is_one = reader->sandbox_id != NULL;
     al_buf text = AL_BUF_INIT;
