@@ -68,6 +68,8 @@ extern const cli_command cli_renew_command;
 extern const cli_command cli_kill_command;
 extern const cli_command cli_pause_command;
 extern const cli_command cli_unpause_command;
+extern const cli_command cli_attach_command;
+extern const cli_command cli_bg_command;
 extern const cli_command cli_port_command;
 extern const cli_command cli_reconcile_command;
 extern const cli_command cli_providers_command;

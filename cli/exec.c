@@ -14,6 +14,7 @@ static const cli_option options[] = {
     {"env", 'e', "NAME=VALUE", "a variable for this command; may be repeated"},
     {"user", 0, "USER", "who runs it"},
     {"shell", 0, "PATH", "what runs a -c command; default /bin/sh"},
+    {"detach", 'd', NULL, "let it run on, and print its id for 'attach' and 'bg'"},
     CLI_EXEC_OPTIONS,
     {NULL, 0, NULL, NULL},
 };
@@ -22,7 +23,9 @@ static bool take(void *user, const cli_option *option, const char *value) {
     cli_exec_options *exec = user;
     if (strcmp(option->name, "env") == 0)
         return cli_take_pair(exec->command, option, value, &exec->env);
-    if (strcmp(option->name, "user") == 0)
+    if (strcmp(option->name, "detach") == 0)
+        exec->detach = true;
+    else if (strcmp(option->name, "user") == 0)
         exec->options.user = value;
     else if (strcmp(option->name, "shell") == 0)
         exec->options.shell = value;

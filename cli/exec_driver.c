@@ -168,6 +168,34 @@ static alineo_code drive(const cli_context *context, alineo_exec *exec, alineo_e
     return alineo_exec_pipe(exec, STDOUT_FILENO, STDERR_FILENO, result, err);
 }
 
+static int detach(const cli_context *context, alineo_exec *exec) {
+    alineo_error *err = NULL;
+    int exit_code = CLI_EXIT_OK;
+    if (alineo_exec_detach(exec, &err) != ALINEO_OK)
+        exit_code = cli_report_error(context, err, CLI_EXIT_OURS);
+    else if (context->json) {
+        cli_json_line line;
+        cli_json_begin(&line);
+        al_json_put_str(&line.writer, "execId", alineo_exec_id(exec));
+        cli_json_end(&line, stdout);
+    } else
+        puts(alineo_exec_id(exec));
+    alineo_exec_free(exec);
+    return exit_code;
+}
+
+int cli_exec_show(const cli_context *context, alineo_exec *exec) {
+    alineo_exec_result result = ALINEO_EXEC_RESULT_INIT;
+    alineo_error *err = NULL;
+    alineo_code code = drive(context, exec, &result, &err);
+    int exit_code = exit_code_of(&result);
+    explain(context, &result);
+    if (!is_outcome(code))
+        return cli_report_error(context, err, CLI_EXIT_OURS);
+    alineo_error_free(err);
+    return exit_code;
+}
+
 int cli_exec_drive(const cli_context *context, alineo_sandbox *sandbox, cli_exec_options *options,
                    alineo_call *call, int argc, char **argv) {
     if (options->shell_command && argc != 1)
@@ -176,6 +204,7 @@ int cli_exec_drive(const cli_context *context, alineo_sandbox *sandbox, cli_exec
         fputs("alineo: out of memory\n", stderr);
         return CLI_EXIT_OURS;
     }
+    options->options.background = options->detach;
     options->options.call = call;
     options->options.env = (const char *const *)options->env.items;
     const char *text = options->shell_command ? argv[0] : NULL;
@@ -185,19 +214,14 @@ int cli_exec_drive(const cli_context *context, alineo_sandbox *sandbox, cli_exec
     alineo_error *err = NULL;
     if (alineo_sandbox_exec(sandbox, text, &options->options, &exec, &err) != ALINEO_OK)
         return cli_report_error(context, err, CLI_EXIT_OURS);
+    if (options->detach)
+        return detach(context, exec);
     if (options->terminal && options->options.stdin_kind == ALINEO_STDIN_FD)
         cli_terminal_begin();
     cli_interrupt_watch(exec);
-    alineo_exec_result result = ALINEO_EXEC_RESULT_INIT;
-    alineo_code code = drive(context, exec, &result, &err);
+    int exit_code = cli_exec_show(context, exec);
     cli_interrupt_watch(NULL);
     cli_terminal_end();
-    int exit_code = exit_code_of(&result);
-    explain(context, &result);
-    if (is_outcome(code))
-        alineo_error_free(err);
-    else
-        exit_code = cli_report_error(context, err, CLI_EXIT_OURS);
     alineo_exec_free(exec);
     return exit_code;
 }

@@ -14,6 +14,7 @@ typedef struct cli_exec_options {
     al_strv env;
     bool shell_command; /* -c: one argument, for the shell */
     bool terminal;      /* -t */
+    bool detach;        /* start it, print its id, and leave */
 } cli_exec_options;
 
 /* The rows for a command's option list. --env is the sandbox's in `run`. */
@@ -34,5 +35,9 @@ void cli_exec_options_free(cli_exec_options *options);
  * signal, 124 for a timeout, CLI_EXIT_OURS when it could not be run or its outcome is not known. */
 int cli_exec_drive(const cli_context *context, alineo_sandbox *sandbox, cli_exec_options *options,
                    alineo_call *call, int argc, char **argv);
+
+/* Shows an exec that runs already on our output, and gives the exit code as
+ * cli_exec_drive. */
+int cli_exec_show(const cli_context *context, alineo_exec *exec);
 
 #endif

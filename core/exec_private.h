@@ -115,6 +115,8 @@ struct alineo_exec {
     bool recorded; /* in the ledger */
     bool strict;
     bool is_terminal;
+    bool is_background;
+    bool is_attached; /* to a command that others started: freeing lets it run on */
     int64_t timeout_ms;
     int64_t started_ns;
     int epoll_fd;
@@ -195,6 +197,13 @@ char *al_exec_plan_shown(const al_exec_plan *plan);
 alineo_code al_exec_open(alineo_sandbox *sandbox, const char *command,
                          const alineo_exec_options *options, bool recorded, alineo_exec **out,
                          alineo_error **err);
+
+/** Makes an exec that is not recorded and has no command yet; `plan` holds options and argv for
+ * what is shown. al_exec_take then gives it what the provider handed over. On failure there is
+ * none. */
+alineo_code al_exec_new(alineo_sandbox *sandbox, const al_exec_plan *plan, alineo_exec **out,
+                        alineo_error **err);
+alineo_code al_exec_take(alineo_exec *exec, alineo_exec_io *io, alineo_error **err);
 
 /* --- exec_record.c: what the ledger gets ------------------------------------------------------ */
 

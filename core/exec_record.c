@@ -39,6 +39,7 @@ alineo_code al_exec_record_start(alineo_exec *exec, const al_exec_plan *plan, al
                                  .env = options->env,
                                  .timeout_ms = options->timeout_ms,
                                  .pty = options->pty,
+                                 .background = options->background,
                                  .stdin_kind = options->stdin_kind,
                                  .stdin_data = kept ? options->stdin_data : NULL,
                                  .stdin_size = options->stdin_size,

@@ -15,6 +15,12 @@
 #define SCRIPT_PATH "/dev/fd/9"
 
 static alineo_code check_streams(const alineo_exec_options *options, alineo_error **err) {
+    if (options->pty != 0 && options->background != 0)
+        return al_fail(err, ALINEO_INVALID_ARGUMENT, "leave pty or background out",
+                       "exec: a background command has no terminal");
+    if (options->output_limit < 0)
+        return al_fail(err, ALINEO_INVALID_ARGUMENT, "0 is the provider's own",
+                       "exec: output_limit is %lld", (long long)options->output_limit);
     if (options->pty == 0 && (options->rows != 0 || options->columns != 0))
         return al_fail(err, ALINEO_INVALID_ARGUMENT, "set pty",
                        "exec: rows and columns are set for a command without a terminal");
@@ -126,6 +132,8 @@ alineo_code al_exec_plan_require(alineo_sandbox *sandbox, const al_exec_plan *pl
         rc = al_strv_append(&needs, ALINEO_CAP_PTY);
     else if (options->stdin_kind != ALINEO_STDIN_NONE)
         rc = al_strv_append(&needs, ALINEO_CAP_STDIN);
+    if (rc == 0 && options->background != 0)
+        rc = al_strv_append(&needs, ALINEO_CAP_BACKGROUND);
     if (rc == 0 && options->user != NULL)
         rc = al_strv_append(&needs, ALINEO_CAP_USER);
     if (rc == 0)

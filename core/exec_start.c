@@ -19,6 +19,7 @@ enum {
 static alineo_code prepare(alineo_exec *exec, const al_exec_plan *plan, alineo_error **err) {
     exec->strict = plan->options.strict != ALINEO_NO;
     exec->is_terminal = plan->options.pty != 0;
+    exec->is_background = plan->options.background != 0;
     exec->timeout_ms = plan->options.timeout_ms;
     exec->command = al_exec_plan_shown(plan);
     if (exec->command == NULL)
@@ -107,6 +108,8 @@ static alineo_code ask_provider(alineo_exec *exec, const al_exec_plan *plan, ali
         .want_pty = options->pty != 0,
         .rows = options->rows,
         .columns = options->columns,
+        .background = options->background != 0,
+        .output_limit = options->output_limit,
         .call = options->call,
     };
     exec->result.started_at_ms = al_clock_realtime_ms();
@@ -239,6 +242,12 @@ static void exec_destroy(alineo_exec *exec, bool forked) {
 /* Sees the command to its end, as far as that can be had in the time, and puts it in the ledger. */
 static void end_running(alineo_exec *exec) {
     al_deadline deadline = al_deadline_after_ms(AL_EXEC_FREE_GRACE_MS);
+    if (exec->is_attached && exec->phase < AL_EXEC_STORING) {
+        al_exec_outcome_lose(exec, "detached");
+        al_exec_streams_give_up(exec);
+        (void)al_exec_finish(exec, NULL);
+        return;
+    }
     if (exec->phase == AL_EXEC_RUNNING) {
         atomic_store(&exec->cancelled, 1);
         (void)al_exec_end_command(exec, NULL);
@@ -263,6 +272,26 @@ void alineo_exec_free(alineo_exec *exec) {
     if (!forked)
         end_running(exec);
     exec_destroy(exec, forked);
+}
+
+alineo_code al_exec_new(alineo_sandbox *sandbox, const al_exec_plan *plan, alineo_exec **out,
+                        alineo_error **err) {
+    alineo_exec *exec = exec_new(sandbox);
+    if (exec == NULL)
+        return al_fail_memory(err);
+    exec->phase = AL_EXEC_DONE; /* until it runs there is nothing to end */
+    alineo_code code = prepare(exec, plan, err);
+    if (code == ALINEO_OK)
+        *out = exec;
+    else
+        alineo_exec_free(exec);
+    return code;
+}
+
+alineo_code al_exec_take(alineo_exec *exec, alineo_exec_io *io, alineo_error **err) {
+    exec->link->handle = io->exec;
+    exec->phase = AL_EXEC_RUNNING;
+    return take_io(exec, io, err);
 }
 
 alineo_code al_exec_open(alineo_sandbox *sandbox, const char *command,

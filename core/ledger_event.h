@@ -73,6 +73,7 @@ typedef struct al_exec_start_facts {
     const char *const *env; /* pairs, of which the names are written alone */
     int64_t timeout_ms;
     int pty;
+    int background;
     alineo_stdin_kind stdin_kind;
     const void *stdin_data; /* BYTES: kept in the payload, unless it is secret */
     size_t stdin_size;

@@ -183,6 +183,8 @@ int al_payload_exec_start(al_buf *out, const al_exec_start_facts *facts) {
     put_number(&w, "timeoutMs", facts->timeout_ms);
     if (facts->pty)
         al_json_put_bool(&w, "pty", true);
+    if (facts->background)
+        al_json_put_bool(&w, "background", true);
     put_stdin(&w, facts);
     al_json_write_object_end(&w);
     return al_json_write_finish(&w);

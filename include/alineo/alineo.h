@@ -8,6 +8,7 @@
  * provider.h, storage.h or credentials.h alone.
  */
 
+#include <alineo/background.h>
 #include <alineo/base.h>
 #include <alineo/call.h>
 #include <alineo/capability.h>

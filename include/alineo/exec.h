@@ -74,11 +74,15 @@ typedef struct alineo_exec_options {
      * (alineo_exec_close_stdin too) types the end-of-file character, Ctrl-D. */
     int32_t pty;
     uint16_t rows, columns; /* of the terminal, set before the command starts; 0 = 24 and 80 */
+    /* Non-zero: it can be detached and found again (alineo/background.h); the provider keeps the
+     * last output_limit bytes (0 = as many as it likes) of each stream. Not with a terminal. */
+    int32_t background;
+    int64_t output_limit;
 } alineo_exec_options;
 #define ALINEO_EXEC_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(alineo_exec_options), NULL, NULL, NULL, NULL, NULL, 0, ALINEO_DEFAULT,              \
-            ALINEO_STDIN_NONE, NULL, 0, -1, 0, NULL, NULL, 0, 0, 0                                 \
+            ALINEO_STDIN_NONE, NULL, 0, -1, 0, NULL, NULL, 0, 0, 0, 0, 0                           \
     }
 ALINEO_API void alineo_exec_options_init(alineo_exec_options *options);
 

@@ -186,6 +186,44 @@ class CommandLine(unittest.TestCase):
         told = json.loads(self.alineo("info", sandbox, "--json").stdout)
         self.assertEqual((told["state"], told["status"]), ("gone", "completed"))
 
+    def test_a_background_command_is_found_by_other_processes(self):
+        sandbox = self.alineo("create").stdout.strip()
+        command = self.alineo("exec", sandbox, "--detach", "-c", "echo here; sleep 0.5; echo later; exit 9").stdout.strip()
+        listed = [json.loads(line) for line in self.alineo("bg", sandbox, "--json").stdout.splitlines()]
+        self.assertEqual([(row["execId"], row["outcome"]) for row in listed], [(command, "running")])
+        done = self.alineo("attach", sandbox, command)
+        self.assertEqual((done.stdout, done.returncode), ("here\nlater\n", 9))
+        self.assertEqual(self.alineo("attach", sandbox, "never-was").returncode, 125)
+        command = self.alineo("exec", sandbox, "-d", "--", "sleep", "1000").stdout.strip()
+        attached = subprocess.Popen(self.argv("attach", sandbox, command), cwd=self.folder, env=self.env)
+        time.sleep(0.3)
+        attached.send_signal(signal.SIGINT)
+        self.assertEqual(attached.wait(timeout=20), -signal.SIGINT)
+        self.assertIn("running", self.alineo("bg", sandbox).stdout)
+        self.assertEqual(self.alineo("bg", sandbox, "--kill", command).returncode, 0)
+        self.assertEqual(self.alineo("attach", sandbox, command).returncode, 125)
+        self.assertNotIn("running", self.alineo("bg", sandbox).stdout)
+        self.alineo("kill", sandbox)
+
+    def test_a_paused_sandbox_is_unpaused_or_ended(self):
+        sandbox = self.alineo("create").stdout.strip()
+        self.assertEqual(self.alineo("pause", sandbox).returncode, 0)
+        self.assertEqual(self.states()[sandbox], "paused")
+        self.assertEqual(self.alineo("exec", sandbox, "true").returncode, 125)
+        self.assertEqual(self.alineo("unpause", sandbox).returncode, 0)
+        self.assertEqual(self.alineo("exec", sandbox, "true").returncode, 0)
+        self.alineo("pause", sandbox)
+        self.assertEqual(self.alineo("kill", sandbox).returncode, 0)
+
+    def test_a_port_has_a_url_that_stays(self):
+        sandbox = self.alineo("create").stdout.strip()
+        first = self.alineo("port", sandbox, "8000")
+        self.assertRegex(first.stdout, "^http://127.0.0.1:[0-9]+\n$")
+        self.assertEqual(self.alineo("port", sandbox, "8000").stdout, first.stdout)
+        self.assertNotEqual(self.alineo("port", sandbox, "8001").stdout, first.stdout)
+        self.assertEqual(self.alineo("port", sandbox, "70000").returncode, 2)
+        self.alineo("kill", sandbox)
+
     # --- the rest
 
     def test_logs_give_back_what_was_printed(self):

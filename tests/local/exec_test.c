@@ -474,8 +474,9 @@ static void what_is_not_offered_is_refused_by_name(void **state) {
     alineo_error *err = NULL;
     alineo_exec_request request = {.size = sizeof(request), .exec_id = "no", .argv = argv};
     request.background = 1;
+    request.want_pty = 1;
     local_assert_code(start_code(&request, &err), &err, ALINEO_CAPABILITY_UNSUPPORTED);
-    request.background = 0;
+    request.background = request.want_pty = 0;
     request.shell_id = "shell";
     local_assert_code(start_code(&request, &err), &err, ALINEO_CAPABILITY_UNSUPPORTED);
 }

@@ -41,8 +41,12 @@ static alineo_code refuse(alineo_provider *self, alineo_error **err, const char 
 
 static alineo_code check_request(alineo_provider *self, const alineo_exec_request *request,
                                  alineo_error **err) {
-    if (request->background != 0)
-        return refuse(self, err, "background commands");
+    if (request->background != 0 && request->want_pty != 0)
+        return refuse(self, err, "background commands with a terminal");
+    if (request->output_limit < 0 || request->output_limit > LOCAL_OUTPUT_LIMIT_MAX)
+        return LOCAL_FAIL(self, err, ALINEO_INVALID_ARGUMENT, "at most 64 MiB of each stream",
+                          "start a command of which %lld bytes are kept",
+                          (long long)request->output_limit);
     if (request->shell_id != NULL)
         return refuse(self, err, "shells");
     if (request->argv == NULL || request->argv[0] == NULL)
@@ -82,19 +86,15 @@ static size_t fds_expected(uint32_t flags) {
     return (flags & LOCAL_EXEC_STDIN) != 0 ? 4 : 3;
 }
 
-/* Takes apart what came with STARTED. */
-static alineo_code take_started(alineo_provider *self, const char *id,
-                                struct local_connection *connection, uint32_t flags,
-                                alineo_exec_io *io, alineo_error **err) {
-    struct local_message *in = &connection->in;
-    struct local_started started;
-    if (local_message_decode(in, LOCAL_STARTED, &started) != 0 ||
-        in->fd_count != fds_expected(flags))
+alineo_code local_take_exec(alineo_provider *self, const char *id, struct local_message *in,
+                            uint64_t number, uint32_t flags, alineo_exec_io *io,
+                            alineo_error **err) {
+    bool has_pty = (flags & LOCAL_EXEC_TERMINAL) != 0;
+    if (in->fd_count != fds_expected(flags))
         return local_fail_garbled(self, err);
     struct alineo_provider_exec *exec = calloc(1, sizeof(*exec));
     al_autofd int status = -1;
     al_autofd int pty = -1;
-    bool has_pty = (flags & LOCAL_EXEC_TERMINAL) != 0;
     int rc = exec == NULL ? ENOMEM : al_fd_dup(in->fds[0], &status);
     if (rc == 0 && has_pty)
         rc = al_fd_dup(in->fds[1], &pty);
@@ -102,7 +102,7 @@ static alineo_code take_started(alineo_provider *self, const char *id,
         free(exec);
         return local_fail_errno(self, err, rc, "start a command");
     }
-    exec->number = started.number;
+    exec->number = number;
     exec->fd = local_message_take_fd(in, 0);
     (void)al_str_copy(exec->id, sizeof(exec->id), id);
     io->exec = exec;
@@ -116,6 +116,16 @@ static alineo_code take_started(alineo_provider *self, const char *id,
     io->stderr_fd = local_message_take_fd(in, 2);
     io->stdin_fd = local_message_take_fd(in, 3);
     return ALINEO_OK;
+}
+
+/* Takes apart what came with STARTED. */
+static alineo_code take_started(alineo_provider *self, const char *id,
+                                struct local_connection *connection, uint32_t flags,
+                                alineo_exec_io *io, alineo_error **err) {
+    struct local_started started;
+    if (local_message_decode(&connection->in, LOCAL_STARTED, &started) != 0)
+        return local_fail_garbled(self, err);
+    return local_take_exec(self, id, &connection->in, started.number, flags, io, err);
 }
 
 alineo_code local_exec_start(alineo_provider *self, const char *id,
@@ -138,11 +148,14 @@ alineo_code local_exec_start(alineo_provider *self, const char *id,
         .flags = (script >= 0 ? LOCAL_EXEC_SCRIPT : 0U),
         .rows = request->rows,
         .columns = request->columns,
+        .output_limit = request->output_limit,
     };
     if (request->want_pty != 0)
         exec.flags |= LOCAL_EXEC_TERMINAL;
     else if (request->want_stdin != 0)
         exec.flags |= LOCAL_EXEC_STDIN;
+    if (request->background != 0)
+        exec.flags |= LOCAL_EXEC_KEPT;
     /* When the call is cancelled the connection is dropped: the supervisor then ends what it has
      * started for it, also when its answer was already on the way. */
     struct local_connection *connection;

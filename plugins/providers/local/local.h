@@ -91,6 +91,13 @@ int32_t local_tell(const struct local_state *state, alineo_sandbox_info_fn *foun
 /* Removes what is left of sandbox ID, which is dead; NULL = all dead ones, without waiting. */
 alineo_code local_clean(alineo_provider *self, const char *id, alineo_error **err);
 
+/* --- commands (exec.c) --- */
+
+/* Makes an exec of the descriptors that came with IN for a command started with FLAGS. */
+alineo_code local_take_exec(alineo_provider *self, const char *id, struct local_message *in,
+                            uint64_t number, uint32_t flags, alineo_exec_io *io,
+                            alineo_error **err);
+
 /* --- files (file.c) --- */
 
 /* Fills FILE from REQUEST, which is checked. */
@@ -135,6 +142,14 @@ alineo_code local_exec_signal(alineo_provider *self, alineo_provider_exec *exec,
                               alineo_error **err);
 alineo_code local_exec_resize(alineo_provider *self, alineo_provider_exec *exec, uint16_t rows,
                               uint16_t columns, alineo_error **err);
+alineo_code local_background_list(alineo_provider *self, const char *id, alineo_call *call,
+                                  alineo_background_info_fn *found, void *user, alineo_error **err);
+alineo_code local_background_attach(alineo_provider *self, const char *id, const char *exec_id,
+                                    uint64_t stdout_offset, uint64_t stderr_offset,
+                                    alineo_call *call, alineo_exec_io *io, uint64_t *stdout_gap,
+                                    uint64_t *stderr_gap, alineo_error **err);
+alineo_code local_background_kill(alineo_provider *self, const char *id, const char *exec_id,
+                                  alineo_call *call, alineo_error **err);
 alineo_code local_probe_host(alineo_provider *self, const char *const *names, alineo_call *call,
                              alineo_capability_fn *found, void *user, alineo_error **err);
 alineo_code local_list_sandboxes(alineo_provider *self, const alineo_list_request *request,

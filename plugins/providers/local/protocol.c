@@ -77,7 +77,8 @@ SCHEMA(local_exec,
        I64(local_exec, timeout_ms, 0, LOCAL_MS_MAX),
        U32(local_exec, flags, LOCAL_EXEC_FLAGS),
        U32(local_exec, rows, UINT16_MAX),
-       U32(local_exec, columns, UINT16_MAX));
+       U32(local_exec, columns, UINT16_MAX),
+       I64(local_exec, output_limit, 0, LOCAL_OUTPUT_LIMIT_MAX));
 
 SCHEMA(local_start,
        U64(local_start, number),
@@ -89,7 +90,8 @@ SCHEMA(local_start,
        I64(local_start, exec.timeout_ms, 0, LOCAL_MS_MAX),
        U32(local_start, exec.flags, LOCAL_EXEC_FLAGS),
        U32(local_start, exec.rows, UINT16_MAX),
-       U32(local_start, exec.columns, UINT16_MAX));
+       U32(local_start, exec.columns, UINT16_MAX),
+       I64(local_start, exec.output_limit, 0, LOCAL_OUTPUT_LIMIT_MAX));
 
 SCHEMA(local_started,
        U64(local_started, number));
@@ -105,6 +107,28 @@ SCHEMA(local_outcome,
        U32(local_outcome, is_oom, 1),
        U32(local_outcome, may_still_run, 2),
        TEXT_OR_NULL(local_outcome, detail, LOCAL_MESSAGE_TEXT_MAX));
+
+SCHEMA(local_attach,
+       TEXT(local_attach, exec_id, LOCAL_ID_MAX),
+       U64(local_attach, stdout_offset),
+       U64(local_attach, stderr_offset));
+
+SCHEMA(local_attached,
+       U64(local_attached, number),
+       U64(local_attached, stdout_gap),
+       U64(local_attached, stderr_gap));
+
+SCHEMA(local_background,
+       U64(local_background, number),
+       TEXT(local_background, exec_id, LOCAL_ID_MAX),
+       TEXT_OR_NULL(local_background, program, TEXT_HUGE),
+       I64(local_background, started_at_ms, INT64_MIN, INT64_MAX),
+       U32(local_background, outcome.outcome, 5),
+       I64(local_background, outcome.exit_code, -1, 255),
+       U32(local_background, outcome.signal, SIGNAL_MAX),
+       U32(local_background, outcome.is_oom, 1),
+       U64(local_background, stdout_size),
+       U64(local_background, stderr_size));
 
 SCHEMA(local_ended,
        U64(local_ended, number),
@@ -200,6 +224,11 @@ static const struct {
     {LOCAL_ENDPOINT, &local_endpoint_schema},
     {LOCAL_CANCEL, NULL},
     {LOCAL_RELEASE, NULL},
+    {LOCAL_ATTACH, &local_attach_schema},
+    {LOCAL_BACKGROUND_LIST, &local_started_schema},
+    {LOCAL_BACKGROUND_KILL, &local_attach_schema},
+    {LOCAL_ATTACHED, &local_attached_schema},
+    {LOCAL_BACKGROUND, &local_background_schema},
     {LOCAL_ANSWER, &local_answer_schema},
     {LOCAL_STATE, &local_state_schema},
     {LOCAL_STARTED, &local_started_schema},

@@ -43,6 +43,11 @@ enum local_type {
     LOCAL_ENDPOINT = 19, /* struct local_endpoint; answered by the same, with the host's port */
     LOCAL_FILE = 18,     /* struct local_file; fds: the stream's socket; passed on to pid 1 */
 
+    LOCAL_ATTACH = 23,          /* struct local_attach; answered by LOCAL_ATTACHED */
+    LOCAL_BACKGROUND_LIST = 24, /* struct local_started: the one before; answered by
+                                   LOCAL_BACKGROUND */
+    LOCAL_BACKGROUND_KILL = 25, /* struct local_attach */
+
     /* Plugin to supervisor, on an exec's socket; no payload, no answer. */
     LOCAL_CANCEL = 20,
     LOCAL_RELEASE = 21,
@@ -55,6 +60,9 @@ enum local_type {
     LOCAL_OUTCOME = 33, /* struct local_outcome; on the exec's socket */
     LOCAL_SWEPT = 34,   /* struct local_swept */
     LOCAL_FEATURE = 35, /* struct local_feature_found */
+
+    LOCAL_ATTACHED = 36,   /* struct local_attached; fds: exec socket, stdout, stderr */
+    LOCAL_BACKGROUND = 37, /* struct local_background */
 
     /* Supervisor to pid 1. */
     LOCAL_START = 40, /* struct local_start; fds as its flags say */
@@ -78,7 +86,8 @@ enum {
     LOCAL_PATH_MAX = 4095,
     LOCAL_STRINGS_MAX = 65536, /* in a list */
     LOCAL_MESSAGE_TEXT_MAX = 1024,
-    LOCAL_ERRNO_MAX = 4095
+    LOCAL_ERRNO_MAX = 4095,
+    LOCAL_OUTPUT_LIMIT_MAX = 64 * 1024 * 1024
 };
 
 /* The longest time we count with, some 146 million years: sums of two still fit. */
@@ -144,7 +153,8 @@ enum local_exec_flags {
     LOCAL_EXEC_TERMINAL = 4,
     LOCAL_EXEC_QUIET = 8,  /* no streams at all */
     LOCAL_EXEC_GROUP = 16, /* START: the group's descriptor comes with it */
-    LOCAL_EXEC_FLAGS = 31
+    LOCAL_EXEC_KEPT = 32,  /* a background command */
+    LOCAL_EXEC_FLAGS = 63
 };
 
 struct local_exec {
@@ -157,6 +167,7 @@ struct local_exec {
     uint32_t flags;
     uint32_t rows;
     uint32_t columns;
+    int64_t output_limit; /* bytes of each stream that are kept; 0 = a default */
 };
 
 /* Descriptors: the start pipe's write end; unless QUIET or TERMINAL stdout and stderr, and with
@@ -183,6 +194,29 @@ struct local_outcome {
     uint32_t is_oom;
     uint32_t may_still_run; /* alineo_choice */
     const char *detail;     /* NULL = none */
+};
+
+/* Where to begin in the output of a background command. */
+struct local_attach {
+    const char *exec_id;
+    uint64_t stdout_offset;
+    uint64_t stderr_offset;
+};
+
+struct local_attached {
+    uint64_t number;
+    uint64_t stdout_gap;
+    uint64_t stderr_gap;
+};
+
+struct local_background {
+    uint64_t number; /* 0 = there are no more */
+    const char *exec_id;
+    const char *program; /* NULL with number 0 */
+    int64_t started_at_ms;
+    struct local_outcome outcome; /* 0 = it runs; without detail */
+    uint64_t stdout_size;
+    uint64_t stderr_size;
 };
 
 /* What the child writes on the start pipe when it could not become the command. */
@@ -307,9 +341,10 @@ struct local_feature_found {
 extern const struct local_schema local_create_schema, local_state_schema, local_renew_schema,
     local_metadata_schema, local_endpoint_schema, local_exec_schema, local_start_schema,
     local_started_schema, local_signal_schema, local_outcome_schema, local_ended_schema,
-    local_start_failed_schema, local_file_schema, local_file_done_schema, local_entry_schema,
-    local_stream_end_schema, local_done_schema, local_answer_schema, local_sweep_schema,
-    local_swept_schema, local_probe_request_schema, local_feature_found_schema;
+    local_start_failed_schema, local_file_schema, local_file_done_schema, local_attach_schema,
+    local_attached_schema, local_background_schema, local_entry_schema, local_stream_end_schema,
+    local_done_schema, local_answer_schema, local_sweep_schema, local_swept_schema,
+    local_probe_request_schema, local_feature_found_schema;
 
 /* The schema of a message's payload, or NULL: it has none, or there is no such message. *IS_KNOWN
  * (may be NULL) tells the two apart. */

@@ -13,6 +13,7 @@
  *   supervise_end.c     how commands end, and what they leave running
  *   supervise_pid1.c    talk with pid 1
  *   supervise_port.c    listening for connections to ports inside
+ *   keep.c              background commands
  *   relay.c             carrying their bytes */
 
 #include <stdbool.h>
@@ -28,6 +29,7 @@
 
 struct local_client;
 struct local_run;
+struct local_kept;
 
 struct local_supervisor {
     int epoll_fd;
@@ -110,6 +112,9 @@ struct local_run {
     char *user;          /* NULL = the sandbox's */
     int64_t deadline_ms; /* boot-time clock; -1 = none */
     uint64_t oom_kills;  /* of the box before it */
+    struct local_kept *kept; /* a background command's (keep.h); NULL = it is none */
+    int64_t deadline_ms;     /* boot-time clock; -1 = none */
+    uint64_t oom_kills;      /* of the box before it */
     bool has_group;
     bool is_entrypoint;
     bool awaits_terminal; /* from pid 1; its master is then `out` */

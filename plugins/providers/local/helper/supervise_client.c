@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/util/msg.h"
+#include "plugins/providers/local/helper/keep.h"
 #include "plugins/providers/local/helper/supervise.h"
 
 enum {
@@ -119,6 +120,15 @@ static void dispatch(struct local_client *client, struct local_message *message)
         break;
     case LOCAL_FILE:
         local_pid1_file(client, message);
+        break;
+    case LOCAL_BACKGROUND_LIST:
+        local_keep_list(client, message);
+        break;
+    case LOCAL_ATTACH:
+        local_keep_attach(client, message);
+        break;
+    case LOCAL_BACKGROUND_KILL:
+        local_keep_kill(client, message);
         break;
     case LOCAL_ENDPOINT:
         local_port_request(client, message);

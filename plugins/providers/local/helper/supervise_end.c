@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/util/io.h"
+#include "plugins/providers/local/helper/keep.h"
 #include "plugins/providers/local/helper/supervise.h"
 
 enum {
@@ -126,6 +127,10 @@ void local_run_control_ready(struct local_watch *watch, uint32_t events) {
 /* --- the end -----------------------------------------------------------------------------------*/
 
 void local_run_outcome(struct local_run *run, const struct local_outcome *outcome) {
+    if (run->kept != NULL) {
+        local_keep_outcome(run, outcome, false);
+        return;
+    }
     if (run->control.fd < 0 || run->has_outcome)
         return;
     run->has_outcome = true;
@@ -189,7 +194,9 @@ void local_run_cut_short(struct local_run *run, bool is_killed, const char *deta
         .may_still_run = ALINEO_NO,
         .detail = detail,
     };
-    if (!run->has_ended && run->is_started)
+    if (run->kept != NULL && run->is_started)
+        local_keep_outcome(run, &outcome, true);
+    else if (!run->has_ended && run->is_started)
         local_run_outcome(run, &outcome);
 }
 
@@ -197,10 +204,16 @@ void local_run_release_if_done(struct local_run *run) {
     struct local_supervisor *supervisor = run->supervisor;
     bool is_attached = run->control.fd >= 0 || run->start.fd >= 0;
     bool is_draining = run->out.epoll_fd >= 0 || run->err.epoll_fd >= 0;
-    if (!run->has_ended || is_attached || is_draining)
+    if (!run->has_ended || run->start.fd >= 0 ||
+        (run->kept == NULL && (is_attached || is_draining)))
         return;
     if (run->has_group && local_group_remove(&supervisor->box, run->number) == EBUSY)
         remember_busy_group(supervisor, run->number);
+    run->has_group = false;
+    if (run->kept != NULL) {
+        local_keep_evict(supervisor);
+        return;
+    }
     al_list_remove(&run->link);
     local_run_free(run);
     remove_empty_groups(supervisor);
@@ -209,6 +222,7 @@ void local_run_release_if_done(struct local_run *run) {
 void local_run_free(struct local_run *run) {
     if (run->client != NULL)
         run->client->starting = NULL;
+    local_keep_discard(run);
     local_watch_end(&run->start);
     local_watch_end(&run->control);
     local_watch_end(&run->out);

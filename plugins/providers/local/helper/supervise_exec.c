@@ -16,6 +16,7 @@
 #include "core/util/io.h"
 #include "core/util/msg.h"
 #include "core/util/str.h"
+#include "plugins/providers/local/helper/keep.h"
 #include "plugins/providers/local/helper/supervise.h"
 
 enum {
@@ -65,6 +66,7 @@ static void run_refused(struct local_run *run, alineo_code code, const char *hin
                         const char *message) {
     run_answer(run, code, hint, message);
     close_fds(run->peer_fds, &run->peer_count);
+    local_keep_discard(run);
     local_watch_end(&run->control);
     local_watch_end(&run->out);
     local_watch_end(&run->err);
@@ -263,7 +265,33 @@ static int add_control(struct local_run *run) {
                              local_run_control_ready);
 }
 
-static int add_streams(struct local_run *run, uint32_t flags, struct start_fds *fds) {
+/* Streams that we read ourselves. */
+static int add_kept_streams(struct local_run *run, const struct local_exec *exec,
+                            struct start_fds *fds) {
+    int stdin_fd = -1;
+    int out = -1;
+    int err = -1;
+    int rc = (exec->flags & LOCAL_EXEC_STDIN) != 0 ? add_pipe(fds, true, &stdin_fd) : 0;
+    if (rc == 0)
+        rc = add_pipe(fds, false, &out);
+    if (rc == 0)
+        rc = add_pipe(fds, false, &err);
+    if (rc == 0)
+        rc = local_keep_begin(run, exec, out, err);
+    else
+        al_close(out);
+    if (rc == 0 && stdin_fd >= 0)
+        run->peer_fds[run->peer_count++] = stdin_fd;
+    else
+        al_close(stdin_fd);
+    return rc;
+}
+
+static int add_streams(struct local_run *run, const struct local_exec *exec,
+                       struct start_fds *fds) {
+    uint32_t flags = exec->flags;
+    if ((flags & LOCAL_EXEC_KEPT) != 0)
+        return add_kept_streams(run, exec, fds);
     int rc = add_control(run);
     run->awaits_terminal = (flags & LOCAL_EXEC_TERMINAL) != 0;
     if (rc != 0 || run->awaits_terminal)
@@ -337,7 +365,7 @@ static int run_begin(struct local_run *run, const struct local_exec *exec, int s
     struct local_start start = {run->number, *exec};
     int rc = add_start_pipe(run, &fds);
     if (rc == 0 && (exec->flags & LOCAL_EXEC_QUIET) == 0)
-        rc = add_streams(run, exec->flags, &fds);
+        rc = add_streams(run, exec, &fds);
     if (rc == 0)
         rc = add_group(run, &fds);
     if (rc == 0 && run->has_group)
@@ -373,10 +401,11 @@ static void run_not_begun(struct local_run *run, int rc) {
 }
 
 static bool exec_is_valid(const struct local_exec *exec, const struct local_message *message) {
-    uint32_t allowed = LOCAL_EXEC_STDIN | LOCAL_EXEC_SCRIPT | LOCAL_EXEC_TERMINAL;
-    uint32_t both = LOCAL_EXEC_STDIN | LOCAL_EXEC_TERMINAL;
+    uint32_t allowed = LOCAL_EXEC_STDIN | LOCAL_EXEC_SCRIPT | LOCAL_EXEC_TERMINAL | LOCAL_EXEC_KEPT;
+    uint32_t others = LOCAL_EXEC_STDIN | LOCAL_EXEC_KEPT;
+    bool is_terminal = (exec->flags & LOCAL_EXEC_TERMINAL) != 0;
     size_t fd_count = (exec->flags & LOCAL_EXEC_SCRIPT) != 0 ? 1 : 0;
-    return (exec->flags & ~allowed) == 0 && (exec->flags & both) != both &&
+    return (exec->flags & ~allowed) == 0 && !(is_terminal && (exec->flags & others) != 0) &&
            message->fd_count == fd_count && exec->argv.count > 0 &&
            local_env_is_valid(&exec->env) && (exec->cwd == NULL || exec->cwd[0] == '/');
 }
