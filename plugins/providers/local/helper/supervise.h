@@ -108,10 +108,8 @@ struct local_run {
     int peer_fds[4];             /* for the plugin: socket, stdout, stderr, stdin */
     size_t peer_count;
     char *program;
-    char *cwd;           /* NULL = / */
-    char *user;          /* NULL = the sandbox's */
-    int64_t deadline_ms; /* boot-time clock; -1 = none */
-    uint64_t oom_kills;  /* of the box before it */
+    char *cwd;               /* NULL = / */
+    char *user;              /* NULL = the sandbox's */
     struct local_kept *kept; /* a background command's (keep.h); NULL = it is none */
     int64_t deadline_ms;     /* boot-time clock; -1 = none */
     uint64_t oom_kills;      /* of the box before it */
