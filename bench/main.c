@@ -31,7 +31,7 @@ static const char help[] =
     "  --url URL        where the storage's server is; default what the environment says\n"
     "  --no-ledger      stream: with a storage that keeps nothing\n"
     "  --raw            also a bare loop of the client library on the same schema\n"
-    "  --peers          also bwrap and docker, where they are installed\n"
+    "  --peers          tti: also bwrap and docker, where they are installed\n"
     "  --dir PATH       where state and ledger are kept meanwhile; default a temporary folder\n"
     "  --config FILE    a config in place of the one made here\n"
     "  --json           one JSON object a line\n"

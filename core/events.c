@@ -16,6 +16,10 @@ void alineo_event_options_init(alineo_event_options *options) {
     *options = (alineo_event_options)ALINEO_EVENT_OPTIONS_INIT;
 }
 
+void alineo_ledger_record_init(alineo_ledger_record *record) {
+    *record = (alineo_ledger_record)ALINEO_LEDGER_RECORD_INIT;
+}
+
 alineo_code alineo_events_open(alineo_client *client, const alineo_event_options *options,
                                alineo_event_reader **out, alineo_error **err) {
     alineo_code code = al_client_enter(client, err);

@@ -7,6 +7,10 @@
 #include "core/struct.h"
 #include "core/sweeper.h"
 
+void alineo_mount_init(alineo_mount *mount) {
+    *mount = (alineo_mount)ALINEO_MOUNT_INIT;
+}
+
 void alineo_sandbox_options_init(alineo_sandbox_options *options) {
     *options = (alineo_sandbox_options)ALINEO_SANDBOX_OPTIONS_INIT;
 }

@@ -61,7 +61,11 @@ typedef struct alineo_event_options {
 #define ALINEO_EVENT_OPTIONS_INIT                                                                  \
     { sizeof(alineo_event_options), NULL, NULL, NULL, NULL, 0 }
 ALINEO_API void alineo_event_options_init(alineo_event_options *options);
+ALINEO_API void alineo_ledger_record_init(alineo_ledger_record *record);
 
+/** Begins a read; what this client has queued is stored first. `options` may be NULL: every event
+ * of the ledger. *out is the caller's. INVALID_ARGUMENT (a position that storage did not give),
+ * STORAGE_UNAVAILABLE; on failure there is no reader. */
 ALINEO_API alineo_code alineo_events_open(alineo_client *client,
                                           const alineo_event_options *options,
                                           alineo_event_reader **out, alineo_error **err);

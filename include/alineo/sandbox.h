@@ -65,6 +65,7 @@ typedef struct alineo_sandbox_options {
             NULL, NULL, NULL, NULL                                                                 \
     }
 ALINEO_API void alineo_sandbox_options_init(alineo_sandbox_options *options);
+ALINEO_API void alineo_mount_init(alineo_mount *mount);
 
 /**
  * Makes a sandbox; returns when it can run commands and its first event is stored. Waits for a slot
