@@ -338,7 +338,9 @@ static void the_poll_fd_tells_when_the_patience_is_over(void **state) {
     while (event.type != ALINEO_EXEC_EXIT) {
         struct pollfd fds = {.fd = alineo_exec_poll_fd(exec), .events = POLLIN};
         assert_int_equal(poll(&fds, 1, 10000), 1);
-        assert_int_equal(alineo_exec_next(exec, 0, &event, NULL), ALINEO_OK);
+        alineo_code code = alineo_exec_next(exec, 0, &event, NULL);
+        /* A last report may have been due before the mending was noticed. */
+        assert_true(code == ALINEO_OK || code == ALINEO_STORAGE_UNAVAILABLE);
     }
     assert_int_equal(event.result->stdout_bytes, FLOOD_SIZE);
     alineo_exec_free(exec);
