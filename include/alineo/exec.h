@@ -184,7 +184,9 @@ ALINEO_API alineo_code alineo_exec_wait(alineo_exec *exec, alineo_exec_result *r
 /**
  * Moves output to the caller's descriptors until the end; -1 drops a stream. They may be blocking
  * or not, and the same one. SIGPIPE is not raised. When a write fails, the command is drained on
- * and the call ends with IO; the result is the true one.
+ * and the call ends with IO; the result is the true one. A descriptor that takes nothing holds the
+ * call, also past the command's timeout, since nothing of its output is lost: alineo_exec_cancel
+ * ends that.
  */
 ALINEO_API alineo_code alineo_exec_pipe(alineo_exec *exec, int out_fd, int err_fd,
                                         alineo_exec_result *result, alineo_error **err);
