@@ -349,7 +349,8 @@ void al_exec_give(void *given, const void *own, size_t own_size);
 
 /* --- exec_consume.c --------------------------------------------------------------------------- */
 
-/** Whether a call may go on: INVALID_ARGUMENT for NULL (one that was not started), CLIENT_FORKED. */
+/** Whether a call may go on: INVALID_ARGUMENT for NULL (one that was not started), CLIENT_FORKED.
+ */
 alineo_code al_exec_enter(const alineo_exec *exec, alineo_error **err);
 
 /* --- exec_cancel.c ---------------------------------------------------------------------------- */

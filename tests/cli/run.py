@@ -270,7 +270,7 @@ class CommandLine(unittest.TestCase):
         for words, told in ((["run", "-w", "/not/there", "--", "true"], "working directory /not/there: No such file"),
                             (["run", "--user", "nobodyknows", "--", "true"], 'user "nobodyknows" in the sandbox'),
                             (["run", "--require", "snapshot=memory", "--", "true"], "`alineo providers` shows"),
-                            (["run", "--name", "", "--", "true"], "name is empty; it must be 1 to 255 bytes"),
+                            (["run", "--name", "", "--", "true"], "name must be 1 to 255 bytes of UTF-8 without control characters; it is empty"),
                             (["logs", "never-there-0000"], "`alineo ps --all` lists"),
                             (["info", "never-there-0000"], "`alineo ps` lists")):
             self.assertIn(told, self.alineo(*words).stderr, words)

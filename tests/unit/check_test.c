@@ -27,7 +27,10 @@ static void an_id_has_1_to_128_plain_characters(void **state) {
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_false(al_sandbox_id_valid(bad[i]));
     assert_int_equal(al_sandbox_id_check(NULL, NULL), ALINEO_INVALID_ARGUMENT);
-    assert_int_equal(al_sandbox_id_check("a/b", NULL), ALINEO_INVALID_ARGUMENT);
+    alineo_error *error = NULL;
+    assert_int_equal(al_sandbox_id_check("a/b", &error), ALINEO_INVALID_ARGUMENT);
+    assert_string_equal(alineo_error_message(error), "\"a/b\" is no sandbox id");
+    alineo_error_free(error);
 }
 
 static void a_path_is_absolute_and_has_at_most_4095_bytes(void **state) {
