@@ -71,6 +71,8 @@ extern const cli_command cli_unpause_command;
 extern const cli_command cli_attach_command;
 extern const cli_command cli_bg_command;
 extern const cli_command cli_port_command;
+extern const cli_command cli_cp_command;
+extern const cli_command cli_files_command;
 extern const cli_command cli_reconcile_command;
 extern const cli_command cli_providers_command;
 extern const cli_command cli_plugins_command;

@@ -12,7 +12,8 @@
 
 enum {
     PROGRESS_AFTER_MS = 500,
-    PROGRESS_EVERY_MS = 100
+    PROGRESS_EVERY_MS = 100,
+    TEXT_MAX = 100
 };
 
 static void put_if(al_json_writer *writer, const char *key, const char *text) {
@@ -36,12 +37,22 @@ static void report_json(const alineo_error *error) {
     cli_json_end(&line, stderr);
 }
 
+/* What somebody in a sandbox may have chosen must not steer the terminal. */
+static void print_plain(const char *text, size_t max_size) {
+    for (size_t i = 0; text[i] != '\0' && i < max_size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        bool plain = (byte >= 0x20 && byte != 0x7f) || byte == '\n' || byte == '\t';
+        fputc(plain ? byte : '?', stderr);
+    }
+}
+
 int cli_report_error(const cli_context *context, alineo_error *error, int exit_code) {
     if (context->json)
         report_json(error);
     else {
-        fprintf(stderr, "alineo: %s: %s\n", alineo_code_name(alineo_error_code(error)),
-                error != NULL ? alineo_error_message(error) : "no details are known");
+        fprintf(stderr, "alineo: %s: ", alineo_code_name(alineo_error_code(error)));
+        print_plain(error != NULL ? alineo_error_message(error) : "no details are known", SIZE_MAX);
+        fputc('\n', stderr);
         if (alineo_error_hint(error) != NULL)
             fprintf(stderr, "  hint: %s\n", alineo_error_hint(error));
     }
@@ -115,6 +126,20 @@ void cli_table_row(cli_table *table, const char *const *cells) {
         table_add(table, cells[i]);
 }
 
+/* A row is so many neighbouring cells; they are told apart by the last of them. */
+static int compare_rows(const void *a, const void *b, void *columns) {
+    size_t last = *(const size_t *)columns - 1;
+    return strcmp(((char *const *)a)[last], ((char *const *)b)[last]);
+}
+
+void cli_table_sort(cli_table *table) {
+    if (table == NULL || table->cells.count <= table->columns)
+        return;
+    size_t rows = table->cells.count / table->columns - 1;
+    qsort_r(table->cells.items + table->columns, rows,
+            table->columns * sizeof(table->cells.items[0]), compare_rows, &table->columns);
+}
+
 void cli_table_print(cli_table *table, const char *empty) {
     if (table == NULL)
         return;
@@ -170,7 +195,8 @@ void cli_progress_show(void *user, const char *stage, uint64_t done, uint64_t to
     if (total > 0)
         fprintf(stderr, " %d%%", (int)(done >= total ? 100 : done * 100 / total));
     if (text != NULL)
-        fprintf(stderr, ": %.100s", text);
+        fputs(": ", stderr);
+    print_plain(text != NULL ? text : "", TEXT_MAX);
     fflush(stderr);
 }
 

@@ -26,6 +26,8 @@ void cli_json_end(cli_json_line *line, FILE *out);
 typedef struct cli_table cli_table;
 cli_table *cli_table_new(const char *const *titles); /* NULL-terminated; NULL without memory */
 void cli_table_row(cli_table *table, const char *const *cells);
+/* Puts the rows in the order of what stands in their last column. */
+void cli_table_sort(cli_table *table);
 /* Prints and frees; without rows prints `empty` (NULL = only the titles). */
 void cli_table_print(cli_table *table, const char *empty);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/fail.h"
 
+#include "core/lossy_text.h"
 #include "core/util/buf.h"
 #include "core/util/str.h"
+#include "core/util/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,13 +58,23 @@ static alineo_code fail_with(alineo_error **err, alineo_code code, const char *h
     return code;
 }
 
+/* Names of files, what programs print and what plugins say may be any bytes; a message is UTF-8. */
+static char *steal_text(al_buf *text) {
+    if (text->error != 0 || al_utf8_valid(text->data, text->size))
+        return al_buf_steal(text, NULL);
+    al_buf clean = AL_BUF_INIT;
+    al_lossy_append(&clean, text->data, text->size, text->size);
+    al_buf_free(text);
+    return al_buf_steal(&clean, NULL);
+}
+
 alineo_code al_failv(alineo_error **err, alineo_code code, const char *hint, const char *format,
                      va_list arguments) {
     if (err == NULL)
         return code;
     al_buf text = AL_BUF_INIT;
     al_buf_vprintf(&text, format, arguments);
-    return fail_with(err, code, hint, al_buf_steal(&text, NULL));
+    return fail_with(err, code, hint, steal_text(&text));
 }
 
 alineo_code al_fail(alineo_error **err, alineo_code code, const char *hint, const char *format,
@@ -86,7 +98,7 @@ alineo_code al_fail_errno(alineo_error **err, alineo_code code, int error_number
     al_buf_vprintf(&text, format, arguments);
     va_end(arguments);
     al_buf_printf(&text, ": %s", al_errno_text(error_number));
-    return fail_with(err, code, hint, al_buf_steal(&text, NULL));
+    return fail_with(err, code, hint, steal_text(&text));
 }
 
 alineo_code al_wrapv(alineo_error **err, const char *format, va_list arguments) {
@@ -98,7 +110,7 @@ alineo_code al_wrapv(alineo_error **err, const char *format, va_list arguments) 
     al_buf text = AL_BUF_INIT;
     al_buf_vprintf(&text, format, arguments);
     al_buf_printf(&text, ": %s", error->message);
-    char *message = al_buf_steal(&text, NULL);
+    char *message = steal_text(&text);
     if (message != NULL) {
         free(error->message);
         error->message = message;

@@ -219,8 +219,20 @@ static void the_error_for_want_of_memory_keeps_no_details(void **state) {
     alineo_error_free(other);
 }
 
+static void a_message_is_utf8_whatever_bytes_a_name_has(void **state) {
+    (void)state;
+    alineo_error *error = NULL;
+    assert_int_equal(al_fail(&error, ALINEO_IO, NULL, "read %s", "/a\xff\xc3\xa9"), ALINEO_IO);
+    assert_string_equal(alineo_error_message(error), "read /a\xef\xbf\xbd\xc3\xa9");
+    assert_int_equal(al_wrap(&error, "in %s", "\x80"), ALINEO_IO);
+    assert_string_equal(alineo_error_message(error),
+                        "in \xef\xbf\xbd: read /a\xef\xbf\xbd\xc3\xa9");
+    alineo_error_free(error);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_is_utf8_whatever_bytes_a_name_has),
         cmocka_unit_test(an_error_says_what_it_was_made_with),
         cmocka_unit_test(details_that_do_not_apply_are_absent),
         cmocka_unit_test(details_are_copied_and_the_last_one_holds),
