@@ -219,9 +219,11 @@ static int write_many(const char *url, const char *schema) {
         size_t failed = 0;
         alineo_error *error = NULL;
         alineo_code code = ledger.test.table->append(ledger.test.self, &batch, &failed, &error);
-        alineo_error_free(error);
-        if (code != ALINEO_OK && code != ALINEO_CONFLICT)
+        if (code != ALINEO_OK && code != ALINEO_CONFLICT) {
+            print_error("%s\n", alineo_error_message(error));
             return 2;
+        }
+        alineo_error_free(error);
         number += code == ALINEO_OK;
         done += code == ALINEO_OK;
     }
