@@ -70,6 +70,7 @@ extern const cli_command cli_pause_command;
 extern const cli_command cli_unpause_command;
 extern const cli_command cli_attach_command;
 extern const cli_command cli_bg_command;
+extern const cli_command cli_stats_command;
 extern const cli_command cli_port_command;
 extern const cli_command cli_cp_command;
 extern const cli_command cli_files_command;

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_run_command,       &cli_create_command,  &cli_exec_command,    &cli_ps_command,
-    &cli_info_command,      &cli_logs_command,    &cli_renew_command,   &cli_kill_command,
-    &cli_attach_command,    &cli_bg_command,      &cli_cp_command,      &cli_files_command,
-    &cli_port_command,      &cli_pause_command,   &cli_unpause_command, &cli_reconcile_command,
-    &cli_providers_command, &cli_plugins_command, &cli_config_command,
+    &cli_run_command,       &cli_create_command,    &cli_exec_command,    &cli_ps_command,
+    &cli_info_command,      &cli_logs_command,      &cli_renew_command,   &cli_kill_command,
+    &cli_attach_command,    &cli_bg_command,        &cli_cp_command,      &cli_files_command,
+    &cli_stats_command,     &cli_port_command,      &cli_pause_command,   &cli_unpause_command,
+    &cli_reconcile_command, &cli_providers_command, &cli_plugins_command, &cli_config_command,
 };
 enum {
     COMMAND_COUNT = sizeof(commands) / sizeof(commands[0])

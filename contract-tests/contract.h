@@ -41,6 +41,7 @@ extern const contract_case contract_pty_cases[];
 extern const contract_case contract_pause_cases[];
 extern const contract_case contract_endpoint_cases[];
 extern const contract_case contract_background_cases[];
+extern const contract_case contract_metrics_cases[];
 extern const contract_case contract_leak_cases[];
 extern const contract_case contract_order_cases[];
 extern const contract_case contract_batch_cases[];

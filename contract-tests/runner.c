@@ -269,7 +269,8 @@ int contract_run_provider(const contract_options *options) {
         contract_lifecycle_cases, contract_exec_cases,       contract_stdin_cases,
         contract_ending_cases,    contract_file_cases,       contract_file_part_cases,
         contract_file_name_cases, contract_pty_cases,        contract_pause_cases,
-        contract_endpoint_cases,  contract_background_cases, contract_leak_cases};
+        contract_endpoint_cases,  contract_background_cases, contract_metrics_cases,
+        contract_leak_cases};
     report r = {.format = options->format};
     int exit_code = 1;
     if (options->list_only || learn_capabilities(options, &r))

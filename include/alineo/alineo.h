@@ -21,6 +21,7 @@
 #include <alineo/file.h>
 #include <alineo/hooks.h>
 #include <alineo/ledger.h>
+#include <alineo/observe.h>
 #include <alineo/sandbox.h>
 
 #endif

@@ -224,6 +224,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.alineo("port", sandbox, "70000").returncode, 2)
         self.alineo("kill", sandbox)
 
+    def test_stats_tell_what_a_sandbox_uses(self):
+        sandbox = self.alineo("create", "--memory", "64Mi").stdout.strip()
+        told = json.loads(self.alineo("stats", sandbox, "--json").stdout)
+        self.assertEqual(told["memoryTotal"], 64 << 20)
+        self.assertEqual(told["processes"], 0)
+        self.assertEqual(self.alineo("stats", sandbox, "--watch", "soon").returncode, 2)
+        self.alineo("kill", sandbox)
+
     # --- the rest
 
     def test_logs_give_back_what_was_printed(self):

@@ -60,6 +60,10 @@ alineo_code local_fail_gone(alineo_provider *self, alineo_error **err, const cha
 alineo_code local_wait(alineo_provider *self, int fd, const alineo_call *call, al_deadline patience,
                        const char *what, alineo_error **err);
 
+/* Lets TIME_MS pass: ALINEO_OK, or CANCELLED, TIMEOUT (of the call). */
+alineo_code local_sleep(alineo_provider *self, int64_t time_ms, const alineo_call *call,
+                        const char *what, alineo_error **err);
+
 /* --- the helper program (spawn.c) --- */
 
 /* Starts the helper with REQUEST, a message of TYPE; *FD is what it, or the child it leaves behind,
@@ -206,6 +210,11 @@ alineo_code local_file_replace(alineo_provider *self, const char *id,
 alineo_code local_sandbox_endpoint(alineo_provider *self, const char *id,
                                    const alineo_endpoint_request *request,
                                    alineo_endpoint_fn *found, void *user, alineo_error **err);
+alineo_code local_metrics(alineo_provider *self, const char *id, alineo_call *call,
+                          alineo_metrics_fn *found, void *user, alineo_error **err);
+alineo_code local_metrics_watch(alineo_provider *self, const char *id, int64_t interval_ms,
+                                alineo_call *call, alineo_metrics_fn *found, void *user,
+                                alineo_error **err);
 alineo_code local_prune(alineo_provider *self, alineo_call *call, uint64_t *freed_bytes,
                         alineo_error **err);
 

@@ -23,6 +23,7 @@ static const alineo_capability *const capabilities[] = {
     CAPABILITY(ALINEO_CAP_BOUND, "yes"),
     CAPABILITY(ALINEO_CAP_METADATA, "yes"),
     CAPABILITY(ALINEO_CAP_PAUSE, "processes"),
+    CAPABILITY(ALINEO_CAP_METRICS, "yes"),
     CAPABILITY(ALINEO_CAP_ENDPOINTS, "yes"),
     CAPABILITY(ALINEO_CAP_MOUNTS, "yes"),
     CAPABILITY(ALINEO_CAP_LIMITS_CPU, "yes"),
@@ -83,6 +84,8 @@ static const alineo_provider_table table = {
     .file_search = local_file_search,
     .file_replace = local_file_replace,
     .endpoint = local_sandbox_endpoint,
+    .metrics = local_metrics,
+    .metrics_watch = local_metrics_watch,
     .prune = local_prune,
 };
 

@@ -130,6 +130,14 @@ SCHEMA(local_background,
        U64(local_background, stdout_size),
        U64(local_background, stderr_size));
 
+SCHEMA(local_measured,
+       U64(local_measured, at_ns),
+       U64(local_measured, cpu_us),
+       U64(local_measured, memory_size),
+       U64(local_measured, processes),
+       U64(local_measured, memory_limit),
+       U32(local_measured, cpu_milli, UINT32_MAX));
+
 SCHEMA(local_ended,
        U64(local_ended, number),
        U32(local_ended, is_signalled, 1),
@@ -229,6 +237,8 @@ static const struct {
     {LOCAL_BACKGROUND_KILL, &local_attach_schema},
     {LOCAL_ATTACHED, &local_attached_schema},
     {LOCAL_BACKGROUND, &local_background_schema},
+    {LOCAL_METRICS, NULL},
+    {LOCAL_MEASURED, &local_measured_schema},
     {LOCAL_ANSWER, &local_answer_schema},
     {LOCAL_STATE, &local_state_schema},
     {LOCAL_STARTED, &local_started_schema},

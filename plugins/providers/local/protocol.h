@@ -47,6 +47,7 @@ enum local_type {
     LOCAL_BACKGROUND_LIST = 24, /* struct local_started: the one before; answered by
                                    LOCAL_BACKGROUND */
     LOCAL_BACKGROUND_KILL = 25, /* struct local_attach */
+    LOCAL_METRICS = 26,         /* no payload; answered by LOCAL_MEASURED */
 
     /* Plugin to supervisor, on an exec's socket; no payload, no answer. */
     LOCAL_CANCEL = 20,
@@ -63,6 +64,7 @@ enum local_type {
 
     LOCAL_ATTACHED = 36,   /* struct local_attached; fds: exec socket, stdout, stderr */
     LOCAL_BACKGROUND = 37, /* struct local_background */
+    LOCAL_MEASURED = 38,   /* struct local_measured */
 
     /* Supervisor to pid 1. */
     LOCAL_START = 40, /* struct local_start; fds as its flags say */
@@ -219,6 +221,16 @@ struct local_background {
     uint64_t stderr_size;
 };
 
+/* What a sandbox uses, and may use; UINT64_MAX and 0: not known, no limit. */
+struct local_measured {
+    uint64_t at_ns; /* monotonic clock */
+    uint64_t cpu_us;
+    uint64_t memory_size;
+    uint64_t processes;
+    uint64_t memory_limit;
+    uint32_t cpu_milli;
+};
+
 /* What the child writes on the start pipe when it could not become the command. */
 struct local_start_fault {
     int32_t step; /* enum local_step */
@@ -342,9 +354,9 @@ extern const struct local_schema local_create_schema, local_state_schema, local_
     local_metadata_schema, local_endpoint_schema, local_exec_schema, local_start_schema,
     local_started_schema, local_signal_schema, local_outcome_schema, local_ended_schema,
     local_start_failed_schema, local_file_schema, local_file_done_schema, local_attach_schema,
-    local_attached_schema, local_background_schema, local_entry_schema, local_stream_end_schema,
-    local_done_schema, local_answer_schema, local_sweep_schema, local_swept_schema,
-    local_probe_request_schema, local_feature_found_schema;
+    local_attached_schema, local_background_schema, local_measured_schema, local_entry_schema,
+    local_stream_end_schema, local_done_schema, local_answer_schema, local_sweep_schema,
+    local_swept_schema, local_probe_request_schema, local_feature_found_schema;
 
 /* The schema of a message's payload, or NULL: it has none, or there is no such message. *IS_KNOWN
  * (may be NULL) tells the two apart. */

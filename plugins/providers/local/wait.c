@@ -34,3 +34,19 @@ alineo_code local_wait(alineo_provider *self, int fd, const alineo_call *call, a
                               "%s: no answer", what);
     }
 }
+
+alineo_code local_sleep(alineo_provider *self, int64_t time_ms, const alineo_call *call,
+                        const char *what, alineo_error **err) {
+    const alineo_host *host = self->host;
+    al_deadline end = al_deadline_after_ms(time_ms);
+    struct pollfd over = {host->call_fd(host, call), POLLIN, 0};
+    while (!al_deadline_passed(end)) {
+        if (poll(&over, 1, poll_ms(host->call_remaining_ms(host, call), end)) < 0 && errno != EINTR)
+            return local_fail_errno(self, err, errno, what);
+        if (host->call_cancelled(host, call) != 0)
+            return LOCAL_FAIL(self, err, ALINEO_CANCELLED, NULL, "%s: cancelled", what);
+        if (host->call_remaining_ms(host, call) == 0)
+            return LOCAL_FAIL(self, err, ALINEO_TIMEOUT, NULL, "%s: the time is over", what);
+    }
+    return ALINEO_OK;
+}

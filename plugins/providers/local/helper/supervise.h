@@ -183,6 +183,7 @@ void local_supervisor_state(const struct local_supervisor *supervisor, struct lo
 AL_MUST_CHECK int local_supervisor_save(const struct local_supervisor *supervisor);
 void local_supervisor_renew(struct local_client *client, const struct local_message *message);
 void local_supervisor_patch(struct local_client *client, const struct local_message *message);
+void local_supervisor_measure(struct local_client *client);
 void local_supervisor_pause(struct local_client *client);
 void local_supervisor_unpause(struct local_client *client);
 

@@ -130,6 +130,9 @@ static void dispatch(struct local_client *client, struct local_message *message)
     case LOCAL_BACKGROUND_KILL:
         local_keep_kill(client, message);
         break;
+    case LOCAL_METRICS:
+        local_supervisor_measure(client);
+        break;
     case LOCAL_ENDPOINT:
         local_port_request(client, message);
         break;

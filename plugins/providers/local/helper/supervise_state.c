@@ -122,6 +122,19 @@ void local_supervisor_patch(struct local_client *client, const struct local_mess
     save_and_answer(client);
 }
 
+void local_supervisor_measure(struct local_client *client) {
+    const struct local_supervisor *supervisor = client->supervisor;
+    struct local_usage usage;
+    local_box_usage(&supervisor->box, &usage);
+    struct local_measured measured = {.at_ns = (uint64_t)al_clock_monotonic_ns(),
+                                      .cpu_us = usage.cpu_us,
+                                      .memory_size = usage.memory_size,
+                                      .processes = usage.processes,
+                                      .memory_limit = supervisor->create.memory_size,
+                                      .cpu_milli = supervisor->create.cpu_milli};
+    local_client_send(client, LOCAL_MEASURED, &measured, NULL, 0);
+}
+
 /* --- pause -------------------------------------------------------------------------------------*/
 
 void local_supervisor_pause(struct local_client *client) {

@@ -178,6 +178,14 @@ uint64_t local_box_oom_kills(const struct local_box *box);
 AL_MUST_CHECK int local_box_freeze(struct local_box *box, al_deadline deadline);
 AL_MUST_CHECK int local_box_thaw(struct local_box *box);
 
+/* What a box uses; UINT64_MAX where it is not known. */
+struct local_usage {
+    uint64_t cpu_us;      /* processor time of all that ever ran in it */
+    uint64_t memory_size; /* bytes, caches included */
+    uint64_t processes;   /* without pid 1 */
+};
+void local_box_usage(const struct local_box *box, struct local_usage *usage);
+
 /* A TCP socket (DOMAIN AF_INET or AF_INET6, non-blocking) in the box's network. The calling process
  * is in that network for a moment, so it must have one thread. ENOTRECOVERABLE: it could not go
  * back, and must end. */
