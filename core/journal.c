@@ -82,13 +82,20 @@ void al_journal_enqueue(al_journal *journal, al_journal_entry *entry, size_t cha
     al_list_append(&journal->queue, &entry->link);
 }
 
-void al_journal_keep_spare(al_journal *journal, al_buf *payload) {
-    if (journal->spare_count == AL_JOURNAL_SPARE_COUNT ||
-        payload->capacity < AL_JOURNAL_CHUNK_SIZE || payload->capacity > 2 * AL_JOURNAL_CHUNK_SIZE)
+void al_journal_take_spare(al_journal *journal, al_buf *out) {
+    if (journal->spare_count > 0)
+        *out = journal->spares[--journal->spare_count];
+}
+
+void al_journal_keep_spare(al_journal *journal, al_buf *buf) {
+    if (journal->spare_count == AL_JOURNAL_SPARE_COUNT || buf->capacity < AL_JOURNAL_CHUNK_SIZE ||
+        buf->capacity > 2 * AL_JOURNAL_CHUNK_SIZE) {
+        al_buf_free(buf);
         return;
-    al_buf_clear(payload);
-    journal->spares[journal->spare_count++] = *payload;
-    *payload = (al_buf)AL_BUF_INIT;
+    }
+    al_buf_clear(buf);
+    journal->spares[journal->spare_count++] = *buf;
+    *buf = (al_buf)AL_BUF_INIT;
 }
 
 void al_journal_drop_spares(al_journal *journal) {

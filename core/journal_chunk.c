@@ -85,7 +85,6 @@ int al_journal_seal(al_journal_entry *entry) {
     entry->row.payload = al_buf_str(out);
     entry->row.payload_size = out->size;
     entry->source = NULL;
-    al_buf_free(&entry->raw);
     return 0;
 }
 
@@ -212,7 +211,10 @@ static al_journal_entry *entry_new(const al_journal_stream *stream) {
 /* An entry that output of this size is copied into, to be joined by more. */
 static al_journal_entry *entry_to_join(const al_journal_stream *stream, size_t size) {
     al_journal_entry *entry = entry_new(stream);
-    if (entry != NULL && al_buf_reserve(&entry->raw, size) == NULL) {
+    if (entry == NULL)
+        return NULL;
+    al_journal_take_spare(stream->journal, &entry->raw);
+    if (al_buf_reserve(&entry->raw, size) == NULL) {
         al_journal_entry_free(entry);
         return NULL;
     }
@@ -224,9 +226,7 @@ static al_journal_entry *entry_at_once(const al_journal_stream *stream) {
     al_journal_entry *entry = entry_new(stream);
     if (entry == NULL)
         return NULL;
-    al_journal *journal = stream->journal;
-    if (journal->spare_count > 0)
-        entry->payload = journal->spares[--journal->spare_count];
+    al_journal_take_spare(stream->journal, &entry->payload);
     if (al_buf_reserve(&entry->payload, al_journal_payload_size(entry, AL_JOURNAL_CHUNK_SIZE)) ==
         NULL) {
         al_journal_entry_free(entry);
@@ -283,6 +283,8 @@ static void close_full(al_journal_stream *stream, sealed *full) {
     al_journal_entry *entry = stream->open;
     entry->state = AL_ENTRY_SEALING;
     close_entry(stream);
+    if (!is_at_once(entry))
+        al_journal_take_spare(stream->journal, &entry->payload);
     full->entries[full->count++] = entry;
 }
 
@@ -327,9 +329,13 @@ static void seal_full(al_journal *journal, const sealed *full) {
     for (size_t i = 0; i < full->count; i++)
         done[i] = al_journal_seal(full->entries[i]) == 0;
     al_autolock(&journal->lock);
-    /* Without memory the writer tries again. */
-    for (size_t i = 0; i < full->count; i++)
-        full->entries[i]->state = done[i] ? AL_ENTRY_READY : AL_ENTRY_OPEN;
+    for (size_t i = 0; i < full->count; i++) {
+        al_journal_entry *entry = full->entries[i];
+        if (done[i])
+            al_journal_keep_spare(journal, &entry->raw);
+        /* Without memory the writer tries again. */
+        entry->state = done[i] ? AL_ENTRY_READY : AL_ENTRY_OPEN;
+    }
     al_journal_kick(journal);
 }
 

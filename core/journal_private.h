@@ -47,7 +47,7 @@ typedef struct al_journal_entry {
     al_journal_stream *stream; /* OPEN: the stream it is open in */
     const char *prefix;        /* chunks: of the payload, up to the type */
     const char *suffix;        /* and behind the text */
-    al_buf raw;                /* chunks: the output until it is sealed */
+    al_buf raw;                /* chunks: the output until it is sealed, then of no use */
     const char *source;        /* or where it lies while it is sealed at once; NULL = in raw */
     size_t source_size;
     al_buf payload;
@@ -77,7 +77,7 @@ struct al_journal {
     size_t waiters;
     al_list queue;
     size_t queued_size;
-    al_buf spares[AL_JOURNAL_SPARE_COUNT]; /* memory of payloads, used again while output flows */
+    al_buf spares[AL_JOURNAL_SPARE_COUNT]; /* memory of chunks, used again while output flows */
     size_t spare_count;
     al_ticket last;   /* that was given out */
     al_ticket stored; /* all up to this are out of the queue */
@@ -123,8 +123,10 @@ al_journal_entry *al_journal_entry_new(const al_event *event, const char *prefix
 void al_journal_entry_free(al_journal_entry *entry);
 /** Gives it its number and puts it at the end of the queue. */
 void al_journal_enqueue(al_journal *journal, al_journal_entry *entry, size_t charge);
-/** Keeps the memory of a payload for the next, as long as there is place for it. */
-void al_journal_keep_spare(al_journal *journal, al_buf *payload);
+/** Gives an empty buffer the memory of an earlier one, if there is some. */
+void al_journal_take_spare(al_journal *journal, al_buf *out);
+/** Keeps the memory of a buffer for the next, as long as there is place for it; else frees it. */
+void al_journal_keep_spare(al_journal *journal, al_buf *buf);
 void al_journal_drop_spares(al_journal *journal);
 /** Wakes the writer if there is reason to. */
 void al_journal_kick(al_journal *journal);

@@ -15,6 +15,8 @@ enum {
 };
 #define RETRY_FIRST_NS (10 * INT64_C(1000000))
 #define RETRY_LONGEST_NS (250 * INT64_C(1000000))
+/* Output that comes in bursts finds its memory again. */
+#define SPARES_KEPT_NS (1000 * INT64_C(1000000))
 
 /* The batch under way: the first `count` entries of the queue. */
 typedef struct batch {
@@ -48,15 +50,17 @@ static bool wait_for_work(al_journal *journal) {
         int64_t at = due_ns(journal);
         if (at == 0)
             return true;
-        if (first_of(journal) == NULL) {
-            if (journal->stopping)
-                return false;
-            al_journal_drop_spares(journal);
-        }
+        bool idle = first_of(journal) == NULL;
+        if (idle && journal->stopping)
+            return false;
+        bool keeps = idle && journal->spare_count > 0;
         journal->writer_waits = true;
         journal->writer_corked = at != INT64_MAX;
-        al_journal_wait_until(journal, &journal->work, at);
+        al_journal_wait_until(journal, &journal->work,
+                              keeps ? al_clock_monotonic_ns() + SPARES_KEPT_NS : at);
         journal->writer_waits = false;
+        if (keeps && first_of(journal) == NULL)
+            al_journal_drop_spares(journal);
     }
 }
 
@@ -107,6 +111,7 @@ static alineo_code seal_batch(batch *b, alineo_error **err) {
     for (size_t i = 0; i < b->count; i++) {
         if (b->entries[i]->state == AL_ENTRY_SEALING && al_journal_seal(b->entries[i]) != 0)
             return al_fail_memory(err);
+        al_buf_free(&b->entries[i]->raw);
         b->entries[i]->state = AL_ENTRY_READY;
     }
     return ALINEO_OK;

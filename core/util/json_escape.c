@@ -4,23 +4,55 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 /* Text is worked on in pieces whose escaped form surely fits in a block on the stack, so that the
  * buffer is asked for exactly what it gets and its limit holds to the byte. */
 enum {
     PIECE_SIZE = 512,
     ESCAPE_SIZE_MAX = 6,
-    BLOCK_SIZE = PIECE_SIZE * ESCAPE_SIZE_MAX + 8
+    STEP = 16,
+    BLOCK_SIZE = PIECE_SIZE * ESCAPE_SIZE_MAX + STEP
 };
 
-/* A word with the high bit set in each byte of WORD that must be escaped, and perhaps in bytes
- * after (in memory) the first such one: good for finding the first. */
-static uint64_t find_escapes(uint64_t word) {
+static bool needs_escape(uint8_t byte) {
+    return byte < 0x20 || byte == '"' || byte == '\\';
+}
+
+/* A bit for each of the STEP bytes at TEXT that must be escaped. */
+#if defined(__SSE2__)
+static unsigned find_escapes(const char *text) {
+    const __m128i last_control = _mm_set1_epi8(0x1f);
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)text);
+    __m128i found = _mm_cmpeq_epi8(_mm_min_epu8(bytes, last_control), bytes);
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    return (unsigned)_mm_movemask_epi8(found);
+}
+#else
+static unsigned find_in_word(const char *text) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t low = ones * 0x7f;
+    uint64_t word;
+    memcpy(&word, text, sizeof(word));
     uint64_t quote = word ^ ones * '"';
     uint64_t backslash = word ^ ones * '\\';
-    uint64_t control = (word - ones * 0x20) & ~word;
-    return (control | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & ones * 0x80;
+    uint64_t above_control = word & ones * 0xe0;
+    /* The high bit of each byte that is not 0, without a carry into the next. */
+    quote |= (quote & low) + low;
+    backslash |= (backslash & low) + low;
+    above_control |= (above_control & low) + low;
+    uint64_t found = ~(quote & backslash & above_control) >> 7 & ones;
+    /* Moves bit 8 * i to bit 56 + i. */
+    return (unsigned)(found * UINT64_C(0x0102040810204080) >> 56);
 }
+
+static unsigned find_escapes(const char *text) {
+    return find_in_word(text) | find_in_word(text + STEP / 2) << STEP / 2;
+}
+#endif
 
 static size_t write_escape(uint8_t byte, char *out) {
     static const char digits[] = "0123456789abcdef";
@@ -37,30 +69,28 @@ static size_t write_escape(uint8_t byte, char *out) {
     return ESCAPE_SIZE_MAX;
 }
 
-static bool needs_escape(uint8_t byte) {
-    return byte < 0x20 || byte == '"' || byte == '\\';
+/* Writes the STEP bytes at TEXT; the end of what was written. So many are copied each time, and what
+ * is past an escape is written over: as many again can be read behind them. */
+static char *escape_step(const char *text, char *at) {
+    const char *end = text + STEP;
+    for (unsigned found = find_escapes(text); found != 0;) {
+        unsigned plain = (unsigned)__builtin_ctz(found);
+        memcpy(at, text, STEP);
+        at += plain;
+        text += plain;
+        at += write_escape((uint8_t)*text++, at);
+        found >>= plain + 1;
+    }
+    memcpy(at, text, STEP);
+    return at + (end - text);
 }
 
-/* The escaped size. OUT has room for BLOCK_SIZE. */
-static size_t escape_piece(const char *text, size_t size, char *out) {
+/* The escaped size of SIZE bytes of the READABLE ones. OUT has room for BLOCK_SIZE. */
+static size_t escape_piece(const char *text, size_t size, size_t readable, char *out) {
     char *at = out;
     size_t i = 0;
-    while (size - i >= sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, text + i, sizeof(word));
-        /* Copied whole; what is past an escape is written over. */
-        memcpy(at, &word, sizeof(word));
-        uint64_t found = find_escapes(word);
-        if (found == 0) {
-            at += sizeof(word);
-            i += sizeof(word);
-            continue;
-        }
-        size_t plain = (size_t)__builtin_ctzll(found) / 8;
-        at += plain;
-        i += plain;
-        at += write_escape((uint8_t)text[i++], at);
-    }
+    for (; size - i >= STEP && readable - i >= (size_t)2 * STEP; i += STEP)
+        at = escape_step(text + i, at);
     for (; i < size; i++) {
         if (needs_escape((uint8_t)text[i]))
             at += write_escape((uint8_t)text[i], at);
@@ -75,7 +105,7 @@ void al_json_append_string(al_buf *out, const char *text, size_t size) {
     al_buf_append_char(out, '"');
     while (size > 0) {
         size_t piece = size < PIECE_SIZE ? size : PIECE_SIZE;
-        al_buf_append(out, block, escape_piece(text, piece, block));
+        al_buf_append(out, block, escape_piece(text, piece, size, block));
         text += piece;
         size -= piece;
     }
