@@ -32,7 +32,7 @@ static const char help[] =
     "  --no-ledger      stream: with a storage that keeps nothing\n"
     "  --raw            also a bare loop of the client library on the same schema\n"
     "  --peers          tti: also bwrap and docker, where they are installed\n"
-    "  --dir PATH       where state and ledger are kept meanwhile; default a temporary folder\n"
+    "  --dir PATH       absolute; state and ledger are kept in a folder below it\n"
     "  --config FILE    a config in place of the one made here\n"
     "  --json           one JSON object a line\n"
     "  --help           this help\n";

@@ -14,21 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Always a new one: what an earlier run or somebody else has there is not touched, and it all goes
+ * at the end. */
 static bool make_folder(bench_place *place) {
-    const char *base = getenv("TMPDIR");
-    if (place->options->dir != NULL)
-        place->dir = al_strdup(place->options->dir);
-    else {
-        place->dir =
-            al_strf("%s/alineo-bench-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
-        place->own_dir = place->dir != NULL && mkdtemp(place->dir) != NULL;
-        if (!place->own_dir) {
-            fprintf(stderr, "alineo-bench: make a temporary folder: %s\n", strerror(errno));
-            return false;
-        }
-    }
-    if (place->dir != NULL && al_mkdir_parents(place->dir, 0700) != 0) {
-        fprintf(stderr, "alineo-bench: make %s: %s\n", place->dir, strerror(errno));
+    const char *given = place->options->dir != NULL ? place->options->dir : getenv("TMPDIR");
+    const char *base = given != NULL && given[0] == '/' ? given : "/tmp";
+    place->dir = al_strf("%s/alineo-bench-XXXXXX", base);
+    place->own_dir =
+        place->dir != NULL && al_mkdir_parents(base, 0700) == 0 && mkdtemp(place->dir) != NULL;
+    if (!place->own_dir) {
+        fprintf(stderr, "alineo-bench: make a folder in %s: %s\n", base, strerror(errno));
         return false;
     }
     if (strcmp(place->options->storage, "sqlite") != 0) {

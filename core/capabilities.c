@@ -121,10 +121,10 @@ static bool holds_yes(al_capabilities *capabilities, const char *name) {
     return strcmp(item->value != NULL ? item->value : item->declared, AL_CAPABILITY_YES) == 0;
 }
 
-/* Where the provider lacks them, the core does files and shells over an exec that reads and writes
- * exact bytes. */
+/* Where the provider lacks them, the core does files over commands that read and write exact
+ * bytes. */
 static bool has_fallback(const char *name) {
-    return strcmp(name, ALINEO_CAP_FILES) == 0 || strcmp(name, ALINEO_CAP_SHELLS) == 0;
+    return strcmp(name, ALINEO_CAP_FILES) == 0;
 }
 
 static alineo_capability as_it_holds(al_capabilities *capabilities, const cap_item *item) {

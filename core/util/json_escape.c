@@ -69,8 +69,8 @@ static size_t write_escape(uint8_t byte, char *out) {
     return ESCAPE_SIZE_MAX;
 }
 
-/* Writes the STEP bytes at TEXT; the end of what was written. So many are copied each time, and what
- * is past an escape is written over: as many again can be read behind them. */
+/* Writes the STEP bytes at TEXT; the end of what was written. So many are copied each time, and
+ * what is past an escape is written over: as many again can be read behind them. */
 static char *escape_step(const char *text, char *at) {
     const char *end = text + STEP;
     for (unsigned found = find_escapes(text); found != 0;) {

@@ -344,9 +344,11 @@ class CommandLine(unittest.TestCase):
                               env=self.env, capture_output=True, timeout=60, text=True, stdin=subprocess.DEVNULL)
         self.assertEqual(done.stdout, "y\n")
         deadline = time.monotonic() + 20
-        while [row["event"] for row in self.session("gone-reader")][-1] != "sandbox_closed" and time.monotonic() < deadline:
+        while self.states("--all", "--name", "gone-reader") and time.monotonic() < deadline:
+            if list(self.states("--all", "--name", "gone-reader").values()) == ["completed"]:
+                break
             time.sleep(0.2)
-        self.assertEqual([row["event"] for row in self.session("gone-reader")][-1], "sandbox_closed")
+        self.assertEqual(list(self.states("--all", "--name", "gone-reader").values()), ["completed"])
 
 
 if __name__ == "__main__":

@@ -275,13 +275,12 @@ static void many_threads_that_ask_at_once_share_one_probe(void **state) {
 
 /* --- fallback --------------------------------------------------------------------------------- */
 
-static void files_and_shells_fall_back_on_exact_streams(void **state) {
+static void files_fall_back_on_exact_streams(void **state) {
     (void)state;
     prober p;
     prober_open(&p, declared, true);
     assert_int_equal(need(&p, "files", NULL), ALINEO_OK);
     assert_string_equal(p.asked, "stdin bytes");
-    assert_int_equal(need(&p, "shells=fallback", NULL), ALINEO_OK);
     assert_int_equal(need(&p, "files=yes", NULL), ALINEO_CAPABILITY_UNSUPPORTED);
     prober_close(&p);
 
@@ -290,7 +289,6 @@ static void files_and_shells_fall_back_on_exact_streams(void **state) {
     const alineo_capability *const answers[] = {&lossy, NULL};
     p.answers = answers;
     assert_int_equal(need(&p, "files", NULL), ALINEO_CAPABILITY_UNSUPPORTED);
-    assert_int_equal(need(&p, "shells", NULL), ALINEO_CAPABILITY_UNSUPPORTED);
     prober_close(&p);
 }
 
@@ -405,7 +403,7 @@ int main(void) {
         cmocka_unit_test(a_probe_that_takes_too_long_is_the_providers_fault),
         cmocka_unit_test(a_cancelled_call_does_not_probe),
         cmocka_unit_test(many_threads_that_ask_at_once_share_one_probe),
-        cmocka_unit_test(files_and_shells_fall_back_on_exact_streams),
+        cmocka_unit_test(files_fall_back_on_exact_streams),
         cmocka_unit_test(a_list_shows_all_that_there_is),
         cmocka_unit_test(a_list_can_be_of_some_without_a_probe_and_ended_early),
         cmocka_unit_test(every_name_has_an_order_from_nothing_to_all),
