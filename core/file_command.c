@@ -92,6 +92,8 @@ static alineo_code fail_exit(const al_file_command *command, alineo_error **err)
     if (code == ALINEO_OK)
         code = al_file_complaint_code(text);
     if (code == ALINEO_OK && (exit_code == 127 || exit_code == 126))
+        code = ALINEO_CAPABILITY_UNSUPPORTED;
+    if (code == ALINEO_CAPABILITY_UNSUPPORTED)
         return al_fail(err, ALINEO_CAPABILITY_UNSUPPORTED,
                        "use an image with sh, cat, mkdir, mv, rm, rmdir, stat, find, chmod, chown "
                        "and ln",

@@ -25,11 +25,11 @@ static const char mkdir_script[] = AL_FILE_SCRIPT_WHY AL_FILE_SCRIPT_ABOVE
 static const char remove_script[] = "[ -d \"$1\" ] && ! [ -L \"$1\" ] && exit 103\n"
                                     "rm \"$1\" || exit 90\n";
 
-/* $1 path, $2 "r" for all that is in it. */
-static const char rmdir_script[] =
-    "[ -L \"$1\" ] && exit 102\n"
-    "[ -e \"$1\" ] && ! [ -d \"$1\" ] && exit 102\n"
-    "if [ -n \"$2\" ]; then rm -r \"$1\"; else rmdir \"$1\"; fi || exit 90\n";
+/* $1 path, $2 "r" for all that is in it. What rm keeps to itself find says. */
+static const char rmdir_script[] = "[ -L \"$1\" ] && exit 102\n"
+                                   "[ -e \"$1\" ] && ! [ -d \"$1\" ] && exit 102\n"
+                                   "[ -n \"$2\" ] || { rmdir \"$1\" && exit || exit 90; }\n"
+                                   "rm -r \"$1\" || { find \"$1\" >/dev/null; exit 90; }\n";
 
 /* $1 path, $2 target, $3 the folder to make above it or "", $4 "r" to replace. A name for what is
  * the same file already stays, as rename() leaves it. */

@@ -37,6 +37,8 @@ static const struct {
     {"Device or resource busy", ALINEO_CONFLICT},
     {"Resource busy", ALINEO_CONFLICT},
     {"Text file busy", ALINEO_CONFLICT},
+    {": not found", ALINEO_CAPABILITY_UNSUPPORTED}, /* of a shell, about a program */
+    {": command not found", ALINEO_CAPABILITY_UNSUPPORTED},
 };
 
 /* Parts of lines, of programs that name what they do not like behind the words. */

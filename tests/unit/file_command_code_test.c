@@ -22,6 +22,7 @@ static void complaints_have_the_codes_of_what_they_tell(void **state) {
         {"chown: invalid user: 'x'\n", ALINEO_INVALID_ARGUMENT},
         {"chown: unknown user x\n", ALINEO_INVALID_ARGUMENT},
         {"rm: cannot remove '/x': Device or resource busy\n", ALINEO_CONFLICT},
+        {"sh: 3: mkdir: not found\n", ALINEO_CAPABILITY_UNSUPPORTED},
         {"a warning\nrm: /x: Permission denied\n", ALINEO_PERMISSION_DENIED},
         {"cat: /Permission denied: something else\n", ALINEO_OK},
         {"", ALINEO_OK},
