@@ -7,8 +7,12 @@
 #include "core/struct.h"
 #include "core/util/buf.h"
 
+#include <sys/mman.h>
+
 enum {
-    PIECE_SIZE = 1 << 20 /* read between two looks at the caller's call */
+    PIECE_SIZE = 1 << 20, /* read between two looks at the caller's call */
+    LARGE_SIZE = 8 << 20,
+    PAGE_SIZE = 4096
 };
 static const uint64_t default_max_bytes = 64u << 20;
 
@@ -114,6 +118,15 @@ static size_t first_room(uint64_t to_come, uint64_t max_bytes) {
     return room < SIZE_MAX / 2 ? (size_t)room + 1 : SIZE_MAX / 2;
 }
 
+/* Most of the time of a large read goes into fresh memory, page by page: larger pages cut that to a
+ * part. Only for speed, and may fail. */
+static void ask_for_large_pages(char *data, size_t size) {
+    uintptr_t begin = ((uintptr_t)data + PAGE_SIZE - 1) & ~(uintptr_t)(PAGE_SIZE - 1);
+    uintptr_t end = ((uintptr_t)data + size) & ~(uintptr_t)(PAGE_SIZE - 1);
+    if (size >= LARGE_SIZE)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
 /* Reads to the end; one byte more than is allowed tells that there is more. */
 static alineo_code read_whole(const al_file_job *job, uint64_t max_bytes, al_buf *out,
                               alineo_error **err) {
@@ -126,6 +139,8 @@ static alineo_code read_whole(const al_file_job *job, uint64_t max_bytes, al_buf
         char *buffer = al_buf_reserve(out, capacity);
         if (buffer == NULL)
             return al_fail_memory(err);
+        if (out->size == 0)
+            ask_for_large_pages(buffer, capacity);
         size_t used = 0;
         code = al_open_file_read(file, buffer, capacity < PIECE_SIZE ? capacity : PIECE_SIZE, &used,
                                  err);

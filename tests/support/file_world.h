@@ -25,6 +25,8 @@ int file_world_setup_pumped(void **state);
 int file_world_setup_busybox(void **state);
 int file_world_teardown(void **state);
 
+#define FILE_TEST_ONCE(test)                                                                       \
+    { #test, test, file_world_setup, file_world_teardown, NULL }
 #define FILE_TEST(test)                                                                            \
     {#test, test, file_world_setup, file_world_teardown, NULL},                                    \
         {#test " (without descriptors)", test, file_world_setup_pumped, file_world_teardown,       \

@@ -346,6 +346,33 @@ static void zeros_arrive_as_holes(void **state) {
     file_holds(world, "host/x", data, (size_t)size);
 }
 
+static void a_sparse_file_of_nine_gibibytes_arrives_sparse(void **state) {
+    file_world *world = *state;
+    if (getenv("ALINEO_TEST_FULL") == NULL)
+        skip();
+    alineo_error *err = NULL;
+    alineo_bytes bytes = ALINEO_BYTES_INIT;
+    struct stat status;
+    const off_t size = (off_t)9 << 30;
+    make_sides(world);
+    file_put(world, "box/x", "", 0, 0600);
+    assert_int_equal(truncate(file_path(world, "box/x"), size), 0);
+    alineo_file_options options = ALINEO_FILE_OPTIONS_INIT;
+    options.append = ALINEO_YES;
+    FILE_OK(alineo_file_write(world->sandbox, file_path(world, "box/x"), "z", 1, &options, &err));
+    FILE_OK(alineo_file_download(world->sandbox, file_path(world, "box/x"),
+                                 file_path(world, "host/x"), NULL, NULL, &err));
+    assert_int_equal(stat(file_path(world, "host/x"), &status), 0);
+    assert_true(status.st_size == size + 1);
+    assert_true(status.st_blocks * 512 < 1 << 20);
+    options.append = ALINEO_DEFAULT;
+    options.offset = (uint64_t)size - 1;
+    FILE_OK(alineo_file_read(world->sandbox, file_path(world, "host/x"), &options, &bytes, &err));
+    assert_int_equal(bytes.data_size, 2);
+    assert_memory_equal(bytes.data, "\0z", 2);
+    alineo_bytes_clear(&bytes);
+}
+
 static void a_tree_is_not_copied_into_itself(void **state) {
     file_world *world = *state;
     alineo_error *err = NULL;
@@ -428,6 +455,7 @@ int main(void) {
         FILE_TEST(links_in_the_way_on_the_host_are_not_followed),
         FILE_TEST(a_failed_download_leaves_the_older_file),
         FILE_TEST(zeros_arrive_as_holes),
+        FILE_TEST_ONCE(a_sparse_file_of_nine_gibibytes_arrives_sparse),
         FILE_TEST(a_tree_is_not_copied_into_itself),
         FILE_TEST(progress_is_told),
         FILE_TEST(odd_host_paths_are_refused_or_taken_as_they_are),
