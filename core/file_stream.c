@@ -166,7 +166,7 @@ alineo_code alineo_file_open_write(alineo_sandbox *sandbox, const char *path,
 }
 
 uint64_t alineo_file_stream_bytes(const alineo_file_stream *stream) {
-    return stream->writing ? UINT64_MAX : stream->file->bytes;
+    return stream == NULL || stream->writing ? UINT64_MAX : stream->file->bytes;
 }
 
 /* The sandbox may be closed meanwhile, or a write have failed. */

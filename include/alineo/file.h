@@ -82,7 +82,8 @@ ALINEO_API alineo_code alineo_file_open_write(alineo_sandbox *sandbox, const cha
                                               const alineo_file_options *options,
                                               alineo_file_stream **out, alineo_error **err);
 
-/** Bytes that are to come, as far as that is known; UINT64_MAX where it is not, and for writing. */
+/** Bytes that were to come when it was opened; UINT64_MAX where that is not known, for writing, and
+ * for NULL. */
 ALINEO_API uint64_t alineo_file_stream_bytes(const alineo_file_stream *stream);
 
 /** Up to `capacity` (at least 1) bytes; *used 0 is the end. After a failure only free it. */
@@ -177,7 +178,8 @@ ALINEO_API alineo_code alineo_file_stat(alineo_sandbox *sandbox, const char *pat
 /**
  * Entries of a folder, in no order but a folder before what is in it; links below are not followed,
  * and nothing is told of what the kernel makes up (/proc, /sys) unless the list begins there. What
- * vanishes meanwhile is passed over. A non-zero return of found ends the list, with ALINEO_OK.
+ * vanishes meanwhile is passed over. A non-zero return of found ends the list, with ALINEO_OK;
+ * found may call other functions of the library.
  */
 ALINEO_API alineo_code alineo_file_list(alineo_sandbox *sandbox, const char *path,
                                         const alineo_file_list_options *options,

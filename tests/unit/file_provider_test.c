@@ -201,6 +201,10 @@ static void options_for_other_calls_are_refused(void **state) {
     assert_int_equal(alineo_file_move(sandbox, "/x", "y", NULL, NULL), ALINEO_INVALID_ARGUMENT);
     assert_int_equal(alineo_file_open_write(sandbox, "/x", NULL, NULL, NULL),
                      ALINEO_INVALID_ARGUMENT);
+    assert_int_equal(alineo_file_stream_write(NULL, "x", 1, NULL), ALINEO_INVALID_ARGUMENT);
+    assert_int_equal(alineo_file_stream_finish(NULL, NULL), ALINEO_INVALID_ARGUMENT);
+    assert_true(alineo_file_stream_bytes(NULL) == UINT64_MAX);
+    alineo_file_stream_free(NULL);
     assert_int_equal(alineo_file_list(sandbox, "/", NULL, NULL, NULL, NULL),
                      ALINEO_INVALID_ARGUMENT);
     alineo_file_list_options deep = ALINEO_FILE_LIST_OPTIONS_INIT;
