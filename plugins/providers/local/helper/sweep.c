@@ -103,7 +103,8 @@ static int remove_parts(struct sweep *sweep, const char *id, int entry, int fold
     al_autofree char *trash = al_path_join(sweep->state_dir, LOCAL_TRASH);
     if (path == NULL || trash == NULL)
         return ENOMEM;
-    int rc = al_mkdir_parents(trash, 0700);
+    /* The folder above is not made anew: where it is gone, there is nothing to throw away. */
+    int rc = mkdir(trash, 0700) == 0 || errno == EEXIST || errno == ENOENT ? 0 : errno;
     if (rc == 0)
         rc = local_box_reclaim(id, path, trash, al_deadline_after_ms(RECLAIM_MS), NULL);
     if (rc == 0 && folder >= 0)
@@ -246,8 +247,13 @@ static void forget_old(int folder_fd) {
 }
 
 void local_ended_remember(const char *run_dir, const struct local_state *state) {
-    al_autofd int folder = -1;
-    if (local_folder_make(run_dir, LOCAL_ENDED, &folder) != 0)
+    /* Whoever removed the folder of it all does not want it back for a note. */
+    al_autofd int run = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (run < 0 || (mkdirat(run, LOCAL_ENDED, 0700) != 0 && errno != EEXIST))
+        return;
+    al_autofd int folder =
+        openat(run, LOCAL_ENDED, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
         return;
     forget_old(folder);
     /* A note that cannot be left is one less: nothing depends on it. */
