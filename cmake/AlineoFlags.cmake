@@ -13,6 +13,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # Asserts guard against our own mistakes and stay in: so -DNDEBUG is left out of the default build.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+if(ALINEO_SANITIZE OR ALINEO_FUZZ)
+    # Sanitizers take long to optimise, and their reports need lines only.
+    set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
+endif()
 if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()

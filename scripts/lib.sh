@@ -3,6 +3,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=${ALINEO_JOBS:-$(nproc)}
+# Tests often wait for something, so more of them than processors keep those busy.
+test_jobs=$((jobs * 3 / 2))
 
 die() {
     echo "$(basename "$0"): $*" >&2
@@ -37,7 +39,7 @@ verdict_of_tree() {
 run_ctest() {
     local folder=$1 rc=0
     shift
-    ctest --test-dir "$folder" -j "$jobs" --no-tests=error --output-on-failure --output-junit "$root/$folder/ctest.xml" \
+    ctest --test-dir "$folder" -j "$test_jobs" --no-tests=error --output-on-failure --output-junit "$root/$folder/ctest.xml" \
         --test-output-size-passed 67108864 --test-output-size-failed 67108864 "$@" || rc=$?
     python3 scripts/checks/count_cases.py "$folder/ctest.xml" "$rc"
 }
