@@ -9,7 +9,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 OK = re.compile(r"^(?:\[       OK \] |ok \d+(?! .*# SKIP))", re.M)
-BAD = re.compile(r"^(?:\[  FAILED  \] [A-Za-z_]\w*$|not ok \d+)", re.M)
+BAD = re.compile(r"^(?:\[  (?:FAILED|ERROR )  \] [A-Za-z_][^:]*$|not ok \d+)", re.M)
 
 
 def count(case):
